@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door. `make help` lists what it opens.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+MAKEFLAGS += --no-print-directory
+
+JOBS ?= $(shell nproc)
+PROGRAM := build/release/mainspring
+SOURCES = $$(find src fuzz -name '*.h' -o -name '*.cc')
+
+configure = test -f build/$(1)/build.ninja || cmake --preset $(1)
+ctest = ctest --preset $(1) --parallel $(JOBS)
+
+.PHONY: help build demo test test-long bench lint format sanitize tsan fuzz coverage clean
+.PHONY: setup setup-lint setup-coverage configured
+
+help: ## list the targets
+	@echo "Mainspring. Every target first installs what it misses (tools/setup)."
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+
+build: configured ## build build/release/mainspring (the default)
+	@cmake --build --preset release --parallel $(JOBS) --target mainspring
+
+demo: build ## a busy day on a generated cluster of 512 nodes x 8 GPUs, with reasons
+	@$(PROGRAM) demo
+
+test: configured ## build everything, run all tests, sanitized twins of the rooms included
+	@cmake --build --preset release --parallel $(JOBS)
+	@$(call ctest,release) --label-exclude '^long$$'
+
+test-long: configured ## the same without sampling: every small world, every long scenario
+	@cmake --build --preset release --parallel $(JOBS)
+	@MAINSPRING_LONG=1 $(call ctest,release) --timeout 36000
+
+bench: build ## measure the budgets of the core on this machine
+	@$(PROGRAM) bench
+
+lint: setup-lint configured ## formatting, clang-tidy and the repository's own rules
+	@cmake --build --preset release --target mainspring_version
+	@clang-format-19 --dry-run -Werror $(SOURCES)
+	@tools/tidy
+	@run-clang-tidy-19 -quiet -p build/release -j $(JOBS) '/src/mainspring/.*\.cc$$' '/fuzz/.*\.cc$$'
+
+format: setup-lint ## rewrite all C++ files in the house format
+	@clang-format-19 -i $(SOURCES)
+
+sanitize: setup ## all tests of a build that is wholly under ASan and UBSan
+	@$(call configure,asan-ubsan)
+	@cmake --build --preset asan-ubsan --parallel $(JOBS)
+	@$(call ctest,asan-ubsan) --label-exclude '^long$$'
+
+tsan: setup ## all tests of a build under ThreadSanitizer
+	@$(call configure,tsan)
+	@cmake --build --preset tsan --parallel $(JOBS)
+	@$(call ctest,tsan) --label-exclude '^long$$'
+
+FUZZ_SECONDS ?= 60
+fuzz: setup-lint ## libFuzzer on every parser, FUZZ_SECONDS=60 each
+	@$(call configure,fuzz)
+	@cmake --build --preset fuzz --parallel $(JOBS)
+	@for program in build/fuzz/*_fuzz; do \
+	  name=$$(basename $$program _fuzz); mkdir -p build/fuzz/found/$$name; \
+	  echo "== $$name"; \
+	  $$program -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=build/fuzz/$$name- \
+	    build/fuzz/found/$$name fuzz/corpus/$$name; \
+	done
+
+coverage: setup-coverage ## tests with coverage, report in build/coverage/report.html
+	@$(call configure,coverage)
+	@cmake --build --preset coverage --parallel $(JOBS)
+	@$(call ctest,coverage) --label-exclude '^long$$'
+	@gcovr --root . --filter 'src/mainspring/' --exclude '.*_test\.cc' --print-summary \
+	  --html-details build/coverage/report.html build/coverage
+
+clean: ## remove all that was built
+	@rm -rf build
+
+setup:
+	@tools/setup
+
+setup-lint:
+	@tools/setup --lint
+
+setup-coverage:
+	@tools/setup --coverage
+
+configured: setup
+	@$(call configure,release)
