@@ -18,7 +18,7 @@ ctest = ctest --preset $(1) --parallel $(JOBS)
 
 help: ## list the targets
 	@echo "Mainspring. Every target first installs what it misses (tools/setup)."
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: configured ## build build/release/mainspring (the default)
 	@cmake --build --preset release --parallel $(JOBS) --target mainspring
