@@ -3,9 +3,9 @@
 
 // Assertions that stay on in every build.
 //
-// A failed check is a bug in Mainspring, never a user's mistake: it prints one line that says what and
-// where, and aborts. A standby takes over and running jobs go on; a scheduler that carried on with a
-// state that it knows to be wrong could start a GPU twice.
+// A failed check is a bug in Mainspring, never a user's mistake: it prints one line that says what
+// and where, and aborts. A standby takes over and running jobs go on; a scheduler that carried on
+// with a state that it knows to be wrong could start a GPU twice.
 
 namespace mainspring::base {
 
@@ -14,9 +14,9 @@ namespace mainspring::base {
 
 }  // namespace mainspring::base
 
-#define MAINSPRING_CHECK(condition, message)                                             \
-  do {                                                                                   \
-    if (!(condition)) [[unlikely]] {                                                     \
-      ::mainspring::base::check_failed(#condition, (message), __FILE__, __LINE__);       \
-    }                                                                                    \
+#define MAINSPRING_CHECK(condition, message)                                       \
+  do {                                                                             \
+    if (!(condition)) [[unlikely]] {                                               \
+      ::mainspring::base::check_failed(#condition, (message), __FILE__, __LINE__); \
+    }                                                                              \
   } while (false)

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <type_traits>
 
-// A running 64-bit hash of what happened, for comparing runs: FNV-1a (Fowler, Noll, Vo), fed byte by byte
-// so that it is the same in every build. Not for security and not for hash tables.
+// A running 64-bit hash of what happened, for comparing runs: FNV-1a (Fowler, Noll, Vo), fed byte
+// by byte so that it is the same in every build. Not for security and not for hash tables.
 
 namespace mainspring::base {
 

@@ -8,8 +8,9 @@
 
 // Strong indexes into the dense tables of the model.
 //
-// An index names a slot together with the generation of its occupant, so that an index kept past the
-// occupant's end is recognised. Indexes never leave the process: events, plans and files use stable ids.
+// An index names a slot together with the generation of its occupant, so that an index kept past
+// the occupant's end is recognised. Indexes never leave the process: events, plans and files use
+// stable ids.
 
 namespace mainspring::base {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <limits>
 
-// Points and spans of time, in whole milliseconds since an epoch that the caller chooses (the Unix epoch
-// on a cluster, zero in the simulator). The core reads no clock: time arrives with events.
+// Points and spans of time, in whole milliseconds since an epoch that the caller chooses (the Unix
+// epoch on a cluster, zero in the simulator). The core reads no clock: time arrives with events.
 
 namespace mainspring::base {
 

@@ -3,13 +3,14 @@
 
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
+
+#include <tl/expected.hpp>
 
 // How failures of the environment travel: as values.
 //
-// Three kinds are never mixed: a bug is a MAINSPRING_CHECK, a domain "no" is a model::Verdict, and what
-// the outside world did wrong (a malformed file, a refused call) is an Error inside a Result.
+// Three kinds are never mixed: a bug is a MAINSPRING_CHECK, a domain "no" is a model::Verdict, and
+// what the outside world did wrong (a malformed file, a refused call) is an Error inside a Result.
 
 namespace mainspring::base {
 
@@ -20,7 +21,8 @@ enum class ErrorCode {
   kConflict,     // somebody else changed the thing first
 };
 
-// `message` says what is wrong, where, and what was expected, in one line without a final full stop.
+// `message` says what is wrong, where, and what was expected, in one line without a final full
+// stop.
 struct Error {
   ErrorCode code = ErrorCode::kInvalidInput;
   std::string message;

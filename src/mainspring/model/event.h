@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "mainspring/base/instant.h"
+#include "mainspring/model/spec.h"
+
+// Everything that ClusterState ever learns arrives as one of these. Things are named by stable ids.
+// Events may come late, twice or out of order; what no longer applies is ignored and counted.
+
+namespace mainspring::model {
+
+struct NodeChanged {
+  NodeSpec node;
+};
+struct NodeGone {
+  std::string name;
+};
+// What a device reports of itself.
+struct GpuSampled {
+  std::string node;
+  std::string gpu;
+  bool healthy = true;
+  int64_t foreign_memory_bytes = 0;  // used by processes that Mainspring did not start
+};
+struct JobChanged {
+  JobSpec job;
+};
+struct JobGone {
+  std::string job;
+};
+
+// `incarnation` counts the lives of a pod: it grows by one each time that the pod has to be placed
+// anew.
+struct PodBound {
+  std::string pod;
+  uint32_t incarnation = 0;
+};
+struct PodStarted {
+  std::string pod;
+  uint32_t incarnation = 0;
+};
+// The pod was asked to stop; it still holds everything until PodGone.
+struct PodStopping {
+  std::string pod;
+  uint32_t incarnation = 0;
+};
+enum class PodEnd : uint8_t {
+  kSucceeded,  // its work is done
+  kRemoved,    // its owner took it away; no other comes
+  kLost,       // it failed, was evicted, or its node died: it has to be placed anew
+};
+struct PodGone {
+  std::string pod;
+  uint32_t incarnation = 0;
+  PodEnd end = PodEnd::kSucceeded;
+};
+// The outside refused to bind the pod where the plan said: the pod waits again.
+struct BindRefused {
+  std::string pod;
+  uint32_t incarnation = 0;
+  std::string why;
+};
+// A pod found in its place, as a snapshot or a restart tells it.
+struct PodFound {
+  std::string pod;
+  uint32_t incarnation = 0;
+  std::string node;
+  std::vector<std::string> gpus;
+  uint8_t phase = 0;  // PodPhase
+  base::Instant from;
+  base::Instant until = base::Instant::never();
+};
+struct ConfigChanged {
+  CoreConfig config;
+};
+// What a job has been through, as a snapshot tells it.
+struct JobRestored {
+  std::string job;
+  uint32_t failed_starts = 0;
+  base::Instant backoff_until;
+  base::Instant start_deadline = base::Instant::never();
+  bool releasing = false;
+  bool removed = false;
+};
+// How often each shape has been asked for, as a snapshot tells it.
+struct DemandRestored {
+  PodShape shape;
+  int64_t arrivals = 0;
+  int64_t arrivals_priced = 0;
+};
+struct Tick {};
+
+using EventBody = std::variant<NodeChanged, NodeGone, GpuSampled, JobChanged, JobGone, PodBound,
+                               PodStarted, PodStopping, PodGone, BindRefused, PodFound,
+                               ConfigChanged, JobRestored, DemandRestored, Tick>;
+
+struct Event {
+  uint64_t sequence = 0;
+  base::Instant at;
+  EventBody body;
+};
+
+}  // namespace mainspring::model

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mainspring/model/inventory.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace mainspring::model {
+namespace {
+
+// A text that is equal exactly for equal shapes: fields separated by bytes that no name contains.
+class ShapeKey {
+ public:
+  void add(std::string_view text) {
+    key_ += text;
+    key_ += '\x1f';
+  }
+  void add(int64_t number) { add(std::to_string(number)); }
+  std::string take() { return std::move(key_); }
+
+ private:
+  std::string key_;
+};
+
+std::string key_of(const PodShape& spec) {
+  ShapeKey key;
+  for (const int64_t amount : spec.request.amounts) key.add(amount);
+  key.add(spec.gpu.count);
+  if (spec.gpu.count > 0) {
+    key.add(spec.gpu.resource);
+    key.add(spec.gpu.milli);
+    key.add(spec.gpu.memory_bytes);
+    key.add(spec.gpu.device_memory_bytes_min);
+    std::vector<std::string> models = spec.gpu.models;
+    std::ranges::sort(models);
+    for (const std::string& model : models) key.add(model);
+  }
+  for (const NodeRequirement& need : spec.node_requirements) {
+    key.add("need");
+    key.add(need.key);
+    key.add(static_cast<int64_t>(need.op));
+    for (const std::string& value : need.values) key.add(value);
+  }
+  for (const Toleration& toleration : spec.tolerations) {
+    key.add("tolerate");
+    key.add(toleration.key);
+    key.add(toleration.value);
+    key.add(toleration.exists ? 1 : 0);
+    key.add(toleration.any_effect ? -1 : static_cast<int64_t>(toleration.effect));
+  }
+  return key.take();
+}
+
+bool grew(const Free& before, const Free& after) {
+  return !after.resources.within(before.resources) || after.gpus > before.gpus ||
+         after.gpu_milli > before.gpu_milli;
+}
+
+}  // namespace
+
+Inventory::Inventory() {
+  levels_.push_back(
+      Level{.name = names_.intern(kNodeLevel), .label = 0, .topology = 0, .wider = {}});
+}
+
+const Node& Inventory::node(NodeIx index) const {
+  MAINSPRING_CHECK(index.slot < nodes_.size(), "a node index is out of range");
+  const Node& node = nodes_[index.slot];
+  MAINSPRING_CHECK(node.generation == index.generation && node.alive, "a node index is stale");
+  return node;
+}
+
+Node& Inventory::mutable_node(NodeIx index) { return const_cast<Node&>(node(index)); }
+
+NodeIx Inventory::find_node(std::string_view name) const {
+  const uint32_t slot = node_by_name_.find(name);
+  return slot == base::IdMap::kNone ? NodeIx{} : index_of(slot);
+}
+
+ShapeIx Inventory::intern_shape(const PodShape& spec) {
+  const uint32_t number = shape_keys_.intern(key_of(spec));
+  if (number < shapes_.size()) return ShapeIx{number};
+  Shape shape;
+  shape.spec = spec;
+  shape.request = spec.request;
+  shape.gpu_count = spec.gpu.count;
+  shape.whole = spec.gpu.whole();
+  shape.gpu_memory_bytes = spec.gpu.memory_bytes;
+  shape.gpu_milli = spec.gpu.count == 0 || spec.gpu.memory_bytes > 0 ? 0 : spec.gpu.milli;
+  shape.device_memory_bytes_min = spec.gpu.device_memory_bytes_min;
+  compile_models(shape);
+  for (const NodeRequirement& need : spec.node_requirements) {
+    ShapeRequirement compiled{
+        .key = names_.intern(need.key), .op = need.op, .values = {}, .number = 0};
+    for (const std::string& value : need.values) compiled.values.push_back(names_.intern(value));
+    if (!need.values.empty()) {
+      const std::string& text = need.values.front();
+      std::from_chars(text.data(), text.data() + text.size(), compiled.number);
+    }
+    shape.requirements.push_back(std::move(compiled));
+  }
+  for (const Toleration& toleration : spec.tolerations) {
+    shape.tolerations.push_back({.key = names_.intern(toleration.key),
+                                 .value = names_.intern(toleration.value),
+                                 .any_key = toleration.key.empty() && toleration.exists,
+                                 .exists = toleration.exists,
+                                 .any_effect = toleration.any_effect,
+                                 .effect = toleration.effect});
+  }
+  shapes_.push_back(std::move(shape));
+  return ShapeIx{number};
+}
+
+void Inventory::compile_models(Shape& shape) const {
+  const GpuRequest& gpu = shape.spec.gpu;
+  shape.gpu_resource = Shape::kNoGpuResource;
+  for (size_t i = 0; i < gpu_resources_.size(); ++i) {
+    if (gpu_resources_[i] == gpu.resource) shape.gpu_resource = static_cast<uint8_t>(i);
+  }
+  shape.gpu_models = gpu.models.empty() ? ~0ULL : 0;
+  for (size_t i = 0; i < gpu_models_.size(); ++i) {
+    if (std::ranges::find(gpu.models, gpu_models_[i]) != gpu.models.end()) {
+      shape.gpu_models |= 1ULL << i;
+    }
+  }
+}
+
+base::Result<uint8_t> Inventory::gpu_model_number(const std::string& name) {
+  const auto found = std::ranges::find(gpu_models_, name);
+  if (found != gpu_models_.end()) return static_cast<uint8_t>(found - gpu_models_.begin());
+  if (gpu_models_.size() == 64) return base::invalid("more than 64 GPU models in one cluster");
+  gpu_models_.push_back(name);
+  for (Shape& shape : shapes_) compile_models(shape);
+  return static_cast<uint8_t>(gpu_models_.size() - 1);
+}
+
+base::Status Inventory::set_gpu_resources(std::span<const std::string> names) {
+  // Numbers stay what they are, since devices carry them.
+  for (const std::string& name : names) {
+    if (std::ranges::find(gpu_resources_, name) != gpu_resources_.end()) continue;
+    if (gpu_resources_.size() == Shape::kNoGpuResource) {
+      return base::invalid("more than 255 GPU resource names");
+    }
+    gpu_resources_.push_back(name);
+  }
+  for (Shape& shape : shapes_) compile_models(shape);
+  return {};
+}
+
+base::Status Inventory::merge_gpus(Node& node, const NodeSpec& spec) {
+  std::vector<Gpu> reported;
+  for (const GpuSpec& gpu : spec.gpus) {
+    const auto resource = std::ranges::find(gpu_resources_, gpu.resource);
+    if (resource == gpu_resources_.end()) {
+      return base::invalid("node " + spec.name + ": " + gpu.resource +
+                           " is not in gpu_resources of the configuration");
+    }
+    const auto model = gpu_model_number(gpu.model);
+    if (!model) return base::invalid(model.error().message);
+    reported.push_back(Gpu{.memory_bytes = gpu.memory_bytes,
+                           .id = names_.intern(gpu.id),
+                           .model = *model,
+                           .resource = static_cast<uint8_t>(resource - gpu_resources_.begin()),
+                           .healthy = gpu.healthy});
+  }
+  // Positions are what pods hold, so they stay while any device of the node is held.
+  const bool any_held =
+      std::ranges::any_of(node.gpus, [](const Gpu& gpu) { return gpu.holders > 0; });
+  if (!any_held) {
+    for (Gpu& gpu : reported) {
+      const auto old = std::ranges::find(node.gpus, gpu.id, &Gpu::id);
+      if (old != node.gpus.end()) gpu.foreign_memory_bytes = old->foreign_memory_bytes;
+    }
+    node.gpus = std::move(reported);
+    return {};
+  }
+  std::vector<Gpu> merged = node.gpus;
+  for (Gpu& gpu : merged) gpu.present = false;
+  for (const Gpu& gpu : reported) {
+    const auto old = std::ranges::find(merged, gpu.id, &Gpu::id);
+    if (old == merged.end()) {
+      merged.push_back(gpu);
+      continue;
+    }
+    old->present = true;
+    old->healthy = gpu.healthy;
+    if (old->holders == 0) {  // a held device keeps the memory that its shares were computed from
+      old->memory_bytes = gpu.memory_bytes;
+      old->model = gpu.model;
+      old->resource = gpu.resource;
+    }
+  }
+  if (merged.size() > kGpusPerNodeMax) {
+    return base::invalid("node " + spec.name + ": more than 64 GPUs, held ones that left included");
+  }
+  node.gpus = std::move(merged);
+  return {};
+}
+
+base::Result<NodeIx> Inventory::put_node(const NodeSpec& spec) {
+  if (auto ok = validate(spec); !ok) return base::invalid(ok.error().message);
+  const uint32_t known = node_by_name_.find(spec.name);
+  const Resources old = known == base::IdMap::kNone || !nodes_[known].listed
+                            ? Resources{}
+                            : nodes_[known].allocatable;
+  const Resources total = total_allocatable_ - old + spec.allocatable;
+  for (const int64_t amount : total.amounts) {
+    if (amount > kTotalMax) {
+      return base::invalid("node " + spec.name + ": the cluster's total would be above 2^61");
+    }
+  }
+  Node merged = known == base::IdMap::kNone ? Node{} : nodes_[known];
+  if (auto ok = merge_gpus(merged, spec); !ok) return base::invalid(ok.error().message);
+  merged.alive = merged.listed = true;
+  merged.schedulable = spec.schedulable;
+  merged.ready = spec.ready;
+  merged.allocatable = spec.allocatable;
+  merged.labels.clear();
+  for (const Label& label : spec.labels) {
+    merged.labels.push_back({names_.intern(label.key), names_.intern(label.value)});
+  }
+  std::ranges::sort(merged.labels);
+  merged.taints.clear();
+  for (const Taint& taint : spec.taints) {
+    merged.taints.push_back({names_.intern(taint.key), names_.intern(taint.value), taint.effect});
+  }
+  uint32_t slot = known;
+  if (known == base::IdMap::kNone) {
+    if (free_slots_.empty()) {
+      slot = static_cast<uint32_t>(nodes_.size());
+      nodes_.emplace_back();
+    } else {
+      slot = free_slots_.back();
+      free_slots_.pop_back();
+    }
+    merged.name = spec.name;
+    merged.generation = nodes_[slot].generation + 1;
+    merged.rank = rank_next_++;
+    node_by_name_.insert(spec.name, slot);
+    by_rank_.push_back(slot);
+    ++node_count_;
+  } else {
+    leave_domains(slot);
+  }
+  total_allocatable_ = total;
+  nodes_[slot] = std::move(merged);
+  join_domains(slot);
+  refresh_free(slot);
+  ++gains_;  // labels, taints or readiness may have changed for the better
+  return index_of(slot);
+}
+
+void Inventory::unlist_node(NodeIx index) {
+  Node& node = mutable_node(index);
+  if (!node.listed) return;
+  node.listed = false;
+  total_allocatable_ -= node.allocatable;
+  refresh_free(index.slot);
+}
+
+void Inventory::drop_node(NodeIx index) {
+  Node& node = mutable_node(index);
+  MAINSPRING_CHECK(!node.listed && node.pod_count == 0, "a node in use was dropped");
+  leave_domains(index.slot);
+  node_by_name_.erase(node.name);
+  by_rank_.erase(std::ranges::find(by_rank_, index.slot));
+  const uint32_t generation = node.generation;
+  node = Node{};
+  node.generation = generation;
+  free_slots_.push_back(index.slot);
+  --node_count_;
+  node_changes_.add(index.slot);
+}
+
+void Inventory::sample_gpu(NodeIx index, size_t device, bool healthy,
+                           int64_t foreign_memory_bytes) {
+  Gpu& gpu = mutable_node(index).gpus[device];
+  gpu.healthy = healthy;
+  gpu.foreign_memory_bytes = foreign_memory_bytes;
+  refresh_free(index.slot);
+}
+
+void Inventory::take(NodeIx index, ShapeIx shape_index, DeviceMask devices) {
+  Node& node = mutable_node(index);
+  const Shape& shape = shapes_[shape_index.slot];
+  node.used += shape.request;
+  for (DeviceMask rest = devices; rest != 0; rest &= rest - 1) {
+    Gpu& gpu = node.gpus[static_cast<size_t>(__builtin_ctzll(rest))];
+    const GpuTake amount = gpu_take(shape, gpu);
+    gpu.used_milli += amount.milli;
+    gpu.memory_used_bytes += amount.memory_bytes;
+    ++gpu.holders;
+  }
+  refresh_free(index.slot);
+}
+
+void Inventory::give_back(NodeIx index, ShapeIx shape_index, DeviceMask devices) {
+  Node& node = mutable_node(index);
+  const Shape& shape = shapes_[shape_index.slot];
+  node.used -= shape.request;
+  for (DeviceMask rest = devices; rest != 0; rest &= rest - 1) {
+    Gpu& gpu = node.gpus[static_cast<size_t>(__builtin_ctzll(rest))];
+    const GpuTake amount = gpu_take(shape, gpu);
+    gpu.used_milli -= amount.milli;
+    gpu.memory_used_bytes -= amount.memory_bytes;
+    --gpu.holders;
+    MAINSPRING_CHECK(gpu.used_milli >= 0 && gpu.memory_used_bytes >= 0,
+                     "more was given back to a device than was taken");
+  }
+  refresh_free(index.slot);
+}
+
+void Inventory::grow(NodeIx index, const Resources& amount) {
+  mutable_node(index).allocatable += amount;
+  total_allocatable_ += amount;
+  refresh_free(index.slot);
+}
+
+Free Inventory::free_of(const Node& node) const {
+  Free free;
+  if (!node.usable()) return free;
+  for (size_t i = 0; i < kResourceCount; ++i) {
+    free.resources.amounts[i] =
+        std::max<int64_t>(0, node.allocatable.amounts[i] - node.used.amounts[i]);
+  }
+  for (const Gpu& gpu : node.gpus) {
+    free.gpus += gpu.wholly_free() ? 1 : 0;
+    free.gpu_milli += gpu.free_milli();
+  }
+  return free;
+}
+
+void Inventory::refresh_free(uint32_t slot) {
+  Node& node = nodes_[slot];
+  const Free after = free_of(node);
+  node_changes_.add(slot);
+  if (after == node.free) return;
+  if (grew(node.free, after)) ++gains_;
+  add_to_domains(node, node.free, true);
+  node.free = after;
+  add_to_domains(node, after, false);
+}
+
+}  // namespace mainspring::model

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mainspring/model/spec.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+namespace mainspring::model {
+namespace {
+
+using base::invalid;
+using base::Status;
+
+constexpr size_t kNameLengthMax = 253;
+constexpr size_t kPodsPerJobMax = 100'000;
+constexpr size_t kGroupsPerJobMax = 20'000;
+constexpr uint32_t kGpuCountMax = static_cast<uint32_t>(kGpusPerNodeMax);
+
+Status check_name(std::string_view field, std::string_view name) {
+  if (name.empty()) return invalid(std::string(field) + " is empty");
+  if (name.size() > kNameLengthMax) {
+    return invalid(std::string(field) + " is longer than 253 characters");
+  }
+  const bool printable = std::all_of(name.begin(), name.end(), [](char character) {
+    return static_cast<unsigned char>(character) > 0x20 && character != 0x7f;
+  });
+  if (!printable) return invalid(std::string(field) + " has a space or control character");
+  return {};
+}
+
+Status check_amount(std::string_view field, int64_t amount) {
+  if (amount < 0) {
+    return invalid(std::string(field) + " is negative (" + std::to_string(amount) + ")");
+  }
+  if (amount > kAmountMax) {
+    return invalid(std::string(field) + " is above 2^53 (" + std::to_string(amount) + ")");
+  }
+  return {};
+}
+
+Status check_resources(const std::string& field, const Resources& resources) {
+  for (size_t i = 0; i < kResourceCount; ++i) {
+    const auto name = to_string(static_cast<Resource>(i));
+    if (auto ok = check_amount(field + "." + std::string(name), resources.amounts[i]); !ok)
+      return ok;
+  }
+  return {};
+}
+
+Status check_gpu_request(const GpuRequest& gpu) {
+  if (gpu.count == 0) return {};
+  if (gpu.count > kGpuCountMax) {
+    return invalid("gpu.count is above 64, the most that one node can have (" +
+                   std::to_string(gpu.count) + ")");
+  }
+  if (auto ok = check_amount("gpu.memory_bytes", gpu.memory_bytes); !ok) return ok;
+  if (auto ok = check_amount("gpu.device_memory_bytes_min", gpu.device_memory_bytes_min); !ok) {
+    return ok;
+  }
+  if (gpu.milli < 1 || gpu.milli > kWholeGpuMilli) {
+    return invalid("gpu.milli is not in 1..1000 (" + std::to_string(gpu.milli) + ")");
+  }
+  if (gpu.memory_bytes > 0 && gpu.milli != kWholeGpuMilli) {
+    return invalid("gpu.milli and gpu.memory_bytes exclude each other");
+  }
+  return {};
+}
+
+Status check_shape(const PodShape& shape) {
+  if (auto ok = check_resources("request", shape.request); !ok) return ok;
+  if (shape.request[Resource::kPods] != 1) return invalid("request.pods is not 1");
+  for (const NodeRequirement& need : shape.node_requirements) {
+    if (need.key.empty()) return invalid("node_requirements.key is empty");
+    const bool takes_values = need.op == SelectorOp::kIn || need.op == SelectorOp::kNotIn;
+    if (takes_values && need.values.empty()) {
+      return invalid("node_requirements.values of " + need.key + " is empty");
+    }
+  }
+  return check_gpu_request(shape.gpu);
+}
+
+Status check_groups(const JobSpec& job) {
+  if (job.groups.empty()) return invalid("groups is empty; a job has a root group");
+  if (job.groups.size() > kGroupsPerJobMax) return invalid("groups has more than 20,000 entries");
+  std::vector<uint32_t> children(job.groups.size(), 0);
+  for (size_t i = 0; i < job.groups.size(); ++i) {
+    const int32_t parent = job.groups[i].parent;
+    if ((i == 0) != (parent == -1)) {
+      return invalid("groups[" + std::to_string(i) + "].parent: only the first group is the root");
+    }
+    if (i == 0) continue;
+    if (parent < 0 || static_cast<size_t>(parent) >= i) {
+      return invalid("groups[" + std::to_string(i) + "].parent does not name an earlier group");
+    }
+    ++children[static_cast<size_t>(parent)];
+  }
+  for (const PodSpec& pod : job.pods) ++children[pod.group];
+  for (size_t i = 0; i < job.groups.size(); ++i) {
+    if (job.groups[i].min_count > children[i]) {
+      return invalid("groups[" + std::to_string(i) + "].min_count is " +
+                     std::to_string(job.groups[i].min_count) + ", but the group has only " +
+                     std::to_string(children[i]) + " children");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status validate(const NodeSpec& node) {
+  if (auto ok = check_name("node.name", node.name); !ok) return ok;
+  if (auto ok = check_resources("node.allocatable", node.allocatable); !ok) return ok;
+  if (node.gpus.size() > kGpusPerNodeMax) {
+    return invalid("node " + node.name + " has more than 64 GPUs");
+  }
+  std::set<std::string_view> seen;
+  for (const GpuSpec& gpu : node.gpus) {
+    if (auto ok = check_name("node.gpus.id", gpu.id); !ok) return ok;
+    if (auto ok = check_amount("node.gpus.memory_bytes", gpu.memory_bytes); !ok) return ok;
+    if (!seen.insert(gpu.id).second) {
+      return invalid("node " + node.name + " has two GPUs with the id " + gpu.id);
+    }
+  }
+  return {};
+}
+
+Status validate(const JobSpec& job) {
+  if (auto ok = check_name("job.id", job.id); !ok) return ok;
+  if (auto ok = check_name("job.queue", job.queue); !ok) return ok;
+  if (job.pods.size() > kPodsPerJobMax) return invalid("pods has more than 100,000 entries");
+  if (job.expected_run.ms < 0) return invalid("expected_run is negative");
+  for (const PodShape& shape : job.shapes) {
+    if (auto ok = check_shape(shape); !ok) return ok;
+  }
+  std::set<std::string_view> seen;
+  for (const PodSpec& pod : job.pods) {
+    if (auto ok = check_name("pod.id", pod.id); !ok) return ok;
+    if (pod.group >= job.groups.size()) return invalid("pod " + pod.id + ": no such group");
+    if (pod.shape >= job.shapes.size()) return invalid("pod " + pod.id + ": no such shape");
+    if (!seen.insert(pod.id).second) return invalid("two pods have the id " + pod.id);
+  }
+  return check_groups(job);
+}
+
+Status validate(const CoreConfig& config) {
+  std::set<std::string_view> levels{kNodeLevel};
+  for (const TopologySpec& topology : config.topologies) {
+    if (auto ok = check_name("topologies.name", topology.name); !ok) return ok;
+    if (topology.levels.empty()) return invalid("topology " + topology.name + " has no level");
+    for (const Label& level : topology.levels) {
+      if (auto ok = check_name("topologies.levels.name", level.key); !ok) return ok;
+      if (auto ok = check_name("topologies.levels.label", level.value); !ok) return ok;
+      if (!levels.insert(level.key).second) {
+        return invalid("two topology levels have the name " + level.key);
+      }
+    }
+  }
+  if (config.gpu_resources.size() >= 255) return invalid("gpu_resources has more than 254 names");
+  if (config.gang_start_timeout.ms <= 0) return invalid("gang_start_timeout is not positive");
+  if (config.retry_backoff_first.ms <= 0) return invalid("retry_backoff_first is not positive");
+  if (config.retry_backoff_max < config.retry_backoff_first) {
+    return invalid("retry_backoff_max is below retry_backoff_first");
+  }
+  return {};
+}
+
+}  // namespace mainspring::model

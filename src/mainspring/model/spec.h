@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mainspring/base/instant.h"
+#include "mainspring/base/result.h"
+#include "mainspring/model/resources.h"
+
+// What the outside says, by stable names: the payloads of events and files. Plain data; `validate`
+// refuses, by field name, what no later step could use. Unknown level or queue names are no error
+// here: a job may arrive before its topology does, and is then explained.
+
+namespace mainspring::model {
+
+inline constexpr int32_t kWholeGpuMilli = 1000;
+// A node's devices are held as a bit mask.
+inline constexpr size_t kGpusPerNodeMax = 64;
+
+struct Label {
+  std::string key;
+  std::string value;
+  friend auto operator<=>(const Label&, const Label&) = default;
+};
+
+enum class TaintEffect : uint8_t { kNoSchedule, kPreferNoSchedule, kNoExecute };
+
+struct Taint {
+  std::string key;
+  std::string value;
+  TaintEffect effect = TaintEffect::kNoSchedule;
+  friend auto operator<=>(const Taint&, const Taint&) = default;
+};
+
+// Kubernetes' rules: an empty key with `exists` tolerates everything; no effect tolerates every
+// effect.
+struct Toleration {
+  std::string key;
+  std::string value;
+  bool exists = false;     // any value of the key
+  bool any_effect = true;  // `effect` is not looked at
+  TaintEffect effect = TaintEffect::kNoSchedule;
+  friend auto operator<=>(const Toleration&, const Toleration&) = default;
+};
+
+enum class SelectorOp : uint8_t { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
+
+struct NodeRequirement {
+  std::string key;
+  SelectorOp op = SelectorOp::kIn;
+  std::vector<std::string> values;
+  friend auto operator<=>(const NodeRequirement&, const NodeRequirement&) = default;
+};
+
+struct GpuSpec {
+  std::string id;  // unique on its node; the UUID where one is known
+  std::string resource = "nvidia.com/gpu";
+  std::string model;
+  int64_t memory_bytes = 0;  // 0: not known, then no share by memory fits
+  bool healthy = true;
+  friend auto operator<=>(const GpuSpec&, const GpuSpec&) = default;
+};
+
+struct NodeSpec {
+  std::string name;
+  std::vector<Label> labels;
+  std::vector<Taint> taints;
+  bool schedulable = true;  // not cordoned
+  bool ready = true;
+  Resources allocatable;
+  std::vector<GpuSpec> gpus;
+  friend auto operator<=>(const NodeSpec&, const NodeSpec&) = default;
+};
+
+// What one pod asks of the GPUs of a node. Exactly one form:
+//   count = 0                      no GPU
+//   count ≥ 1, whole               `count` devices, each for this pod alone
+//   count ≥ 1, milli in 1..999     that share of each of `count` devices
+//   count ≥ 1, memory_bytes > 0    that much memory of each of `count` devices
+struct GpuRequest {
+  std::string resource = "nvidia.com/gpu";
+  uint32_t count = 0;
+  int32_t milli = kWholeGpuMilli;
+  int64_t memory_bytes = 0;
+  int64_t device_memory_bytes_min = 0;  // the device itself must have at least this much
+  std::vector<std::string> models;      // any of these; empty: any model
+  friend auto operator<=>(const GpuRequest&, const GpuRequest&) = default;
+
+  [[nodiscard]] bool whole() const {
+    return count > 0 && memory_bytes == 0 && milli == kWholeGpuMilli;
+  }
+};
+
+// A shape is what makes pods interchangeable for placement.
+struct PodShape {
+  Resources request;  // `pods` is 1
+  GpuRequest gpu;
+  std::vector<NodeRequirement> node_requirements;
+  std::vector<Toleration> tolerations;
+  friend auto operator<=>(const PodShape&, const PodShape&) = default;
+};
+
+struct PodSpec {
+  std::string id;      // unique in the cluster
+  uint32_t group = 0;  // index into JobSpec::groups
+  uint32_t shape = 0;  // index into JobSpec::shapes
+  friend auto operator<=>(const PodSpec&, const PodSpec&) = default;
+};
+
+// `min_count` of the children (pods and groups) must run together; more may. kAllChildren: every
+// one.
+struct GroupSpec {
+  static constexpr uint32_t kAllChildren = 0;
+
+  std::string name;
+  int32_t parent =
+      -1;  // index into JobSpec::groups, smaller than this one's; the first is the root
+  uint32_t min_count = kAllChildren;
+  std::string required_level;   // all of it inside one domain of this level; empty: anywhere
+  std::string preferred_level;  // in as few domains of this level as possible; empty: no wish
+  friend auto operator<=>(const GroupSpec&, const GroupSpec&) = default;
+};
+
+struct JobSpec {
+  std::string id;
+  std::string queue = "default";
+  int32_t priority = 0;
+  base::Instant submitted_at;
+  base::Duration expected_run;  // 0: not known
+  std::vector<GroupSpec> groups;
+  std::vector<PodShape> shapes;
+  std::vector<PodSpec> pods;
+  friend auto operator<=>(const JobSpec&, const JobSpec&) = default;
+};
+
+// Levels from the widest to the narrowest, each read from a node label. The level "node" exists by
+// itself and is the narrowest of every topology.
+struct TopologySpec {
+  std::string name;
+  std::vector<Label>
+      levels;  // key: the level's name; value: the node label that carries the domain
+  friend auto operator<=>(const TopologySpec&, const TopologySpec&) = default;
+};
+
+inline constexpr const char* kNodeLevel = "node";
+
+// What the operator configures for the core; files are read in config/.
+struct CoreConfig {
+  std::vector<TopologySpec> topologies;
+  std::vector<std::string> gpu_resources = {"nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915",
+                                            "gpu.intel.com/xe"};
+  base::Duration gang_start_timeout = base::seconds(60);
+  base::Duration retry_backoff_first = base::seconds(10);
+  base::Duration retry_backoff_max = base::seconds(600);
+  friend auto operator<=>(const CoreConfig&, const CoreConfig&) = default;
+};
+
+base::Status validate(const NodeSpec& node);
+base::Status validate(const JobSpec& job);
+base::Status validate(const CoreConfig& config);
+
+}  // namespace mainspring::model

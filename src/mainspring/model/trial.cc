@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mainspring/model/trial.h"
+
+#include <bit>
+
+#include "mainspring/base/check.h"
+
+namespace mainspring::model {
+
+Trial::~Trial() { rollback(0); }
+
+void Trial::rollback(Mark mark) {
+  MAINSPRING_CHECK(mark <= journal_.size(), "a Trial was rolled back to a mark ahead of it");
+  while (journal_.size() > mark) {
+    undo(journal_.back());
+    journal_.pop_back();
+  }
+}
+
+void Trial::commit() {
+  for (const Entry& entry : journal_) {
+    MAINSPRING_CHECK(entry.step == Step::kPlace, "a what-if step was committed");
+    Pod& pod = state_.mutable_pod(entry.pod);
+    pod.holding = HoldingState::kClaimed;
+  }
+  journal_.clear();
+}
+
+void Trial::place(PodIx pod_index, NodeIx node_index, DeviceMask devices, base::Interval interval) {
+  const Pod& pod = state_.pod(pod_index);
+  const Node& node = state_.inventory().node(node_index);
+  const Shape& shape = state_.inventory().shape(pod.shape);
+  MAINSPRING_CHECK(pod.phase == PodPhase::kPending, "only a pending pod can be placed");
+  MAINSPRING_CHECK(node.usable(), "a pod was placed on a node that takes none");
+  MAINSPRING_CHECK(shape.request.within(node.free.resources),
+                   "a pod was placed where it does not fit");
+  MAINSPRING_CHECK(std::popcount(devices) == static_cast<int>(shape.gpu_count),
+                   "a pod was given another number of devices than it asks for");
+  for (DeviceMask rest = devices; rest != 0; rest &= rest - 1) {
+    const auto device = static_cast<size_t>(std::countr_zero(rest));
+    MAINSPRING_CHECK(device < node.gpus.size() && device_fits(shape, node.gpus[device]),
+                     "a pod was given a device that cannot serve it");
+  }
+  state_.hold(pod_index, node_index, devices, interval, HoldingState::kProposed);
+  journal_.push_back({.step = Step::kPlace, .pod = pod_index});
+}
+
+void Trial::vacate(PodIx pod_index) {
+  const Pod& pod = state_.pod(pod_index);
+  MAINSPRING_CHECK(state_.inventory().node(pod.node).listed, "what-if on a node that left");
+  journal_.push_back({.step = Step::kVacate,
+                      .pod = pod_index,
+                      .node = pod.node,
+                      .devices = pod.devices,
+                      .interval = pod.interval,
+                      .holding = pod.holding,
+                      .phase = pod.phase,
+                      .previous_on_node = pod.previous_on_node,
+                      .next_on_node = pod.next_on_node});
+  state_.let_go(pod_index);
+}
+
+void Trial::grow(NodeIx node, const Resources& amount) {
+  state_.inventory_.grow(node, amount);
+  journal_.push_back({.step = Step::kGrow, .node = node, .amount = amount});
+}
+
+void Trial::set_gpu(NodeIx node, size_t device, bool healthy, int64_t foreign_memory_bytes) {
+  const Gpu& gpu = state_.inventory().node(node).gpus[device];
+  journal_.push_back({.step = Step::kGpu,
+                      .node = node,
+                      .devices = device,
+                      .foreign_memory_bytes = gpu.foreign_memory_bytes,
+                      .healthy = gpu.healthy});
+  state_.inventory_.sample_gpu(node, device, healthy, foreign_memory_bytes);
+}
+
+NodeIx Trial::add_node(const NodeSpec& spec) {
+  const auto node = state_.inventory_.put_node(spec);
+  MAINSPRING_CHECK(node.has_value(), "a what-if node was refused");
+  journal_.push_back({.step = Step::kNode, .node = *node});
+  return *node;
+}
+
+void Trial::undo(const Entry& entry) {
+  switch (entry.step) {
+    case Step::kPlace:
+      state_.let_go(entry.pod);
+      return;
+    case Step::kVacate:
+      undo_vacate(entry);
+      return;
+    case Step::kGrow: {
+      Resources back;
+      back -= entry.amount;
+      state_.inventory_.grow(entry.node, back);
+      return;
+    }
+    case Step::kGpu:
+      state_.inventory_.sample_gpu(entry.node, static_cast<size_t>(entry.devices), entry.healthy,
+                                   entry.foreign_memory_bytes);
+      return;
+    case Step::kNode:
+      state_.inventory_.unlist_node(entry.node);
+      state_.inventory_.drop_node(entry.node);
+      return;
+  }
+}
+
+// Puts the pod back where it was, also in the list of its node: undoing happens in reverse order,
+// so its neighbours of then are its neighbours again.
+void Trial::undo_vacate(const Entry& entry) {
+  state_.hold(entry.pod, entry.node, entry.devices, entry.interval, entry.holding);
+  state_.set_phase(entry.pod, entry.phase);
+  if (!entry.previous_on_node.valid()) return;
+  Node& node = state_.inventory_.mutable_node(entry.node);
+  Pod& pod = state_.mutable_pod(entry.pod);
+  node.first_pod = pod.next_on_node;
+  state_.mutable_pod(node.first_pod).previous_on_node = PodIx{};
+  pod.previous_on_node = entry.previous_on_node;
+  pod.next_on_node = entry.next_on_node;
+  state_.mutable_pod(entry.previous_on_node).next_on_node = entry.pod;
+  if (entry.next_on_node.valid())
+    state_.mutable_pod(entry.next_on_node).previous_on_node = entry.pod;
+}
+
+}  // namespace mainspring::model

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mainspring/model/resources.h"
+
+// The answer to "may this job start?": yes, not now because …, or never because ….
+
+namespace mainspring::model {
+
+enum class VerdictKind : uint8_t { kNow, kNotNow, kNever };
+
+// Why a job does not start. Documented for users in docs/reference/reason-codes.md.
+enum class ReasonCode : uint8_t {
+  kFits,                // it starts now
+  kBackingOff,          // it failed to start lately and waits before it is tried again
+  kNoNodes,             // the cluster has no node
+  kUnknownLevel,        // it names a topology level that no configuration has
+  kUnknownGpuResource,  // it names a GPU resource that no configuration has
+  kNodeRequirements,    // no node has the labels that it requires
+  kTaints,              // every node that could take it has a taint that it does not tolerate
+  kGpuModel,            // no node has a GPU of the model or memory that it requires
+  kRequestTooLarge,     // one pod asks for more than any node has, even empty
+  kDomainTooSmall,      // a group asks for more than any domain of its required level has
+  kClusterTooSmall,     // the gang asks for more than the whole cluster has
+  kNotEnoughFree,       // enough exists, but not enough is free
+  kFragmented,          // enough is free in sum, but not where one pod or one group needs it
+  kNodesUnavailable,    // the nodes that could take it are cordoned or not ready
+  kSearchCutShort,      // the search ended at its bound of steps before it could say no
+};
+std::string_view to_string(ReasonCode code);
+std::string_view to_string(VerdictKind kind);
+
+// The tests that a node has to pass, in the order in which they are made; a node counts for the
+// first that it fails.
+enum class NodeTest : uint8_t {
+  kUnavailable,
+  kNodeRequirements,
+  kTaints,
+  kGpuModel,
+  kGpuCount,  // too few devices, even if empty
+  kCapacity,  // too little CPU, memory, storage or pods, even if empty
+  kFreeGpus,
+  kFreeCpu,
+  kFreeMemory,
+  kFreeEphemeral,
+  kFreePods,
+  kOutsideDomain,  // would fit, but lies in no domain that can take the whole group
+};
+inline constexpr size_t kNodeTestCount = 12;
+std::string_view to_string(NodeTest test);
+
+using NodeTestCounts = std::array<int64_t, kNodeTestCount>;
+
+// How far the best candidate is from taking the job.
+struct Shortage {
+  std::string what;    // "gpu", "cpu", "memory", "ephemeral-storage", "pods", "gpu-memory"
+  int64_t amount = 0;  // in the unit of the model: devices (or milli), milli-CPU, bytes, pods
+  friend auto operator<=>(const Shortage&, const Shortage&) = default;
+};
+
+struct NearestMiss {
+  std::string domain;  // a node's name, or "level:value" of a domain, or "cluster"
+  std::vector<Shortage> short_of;
+  friend auto operator<=>(const NearestMiss&, const NearestMiss&) = default;
+};
+
+struct Verdict {
+  VerdictKind kind = VerdictKind::kNow;
+  ReasonCode code = ReasonCode::kFits;
+  NodeTestCounts failed_nodes{};
+  NearestMiss nearest_miss;
+  // One pod or group that cannot be placed, for the sentence; empty when it is the only one.
+  std::string culprit;
+  friend auto operator<=>(const Verdict&, const Verdict&) = default;
+};
+
+}  // namespace mainspring::model
