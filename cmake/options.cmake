@@ -21,6 +21,8 @@ target_include_directories(mainspring_options INTERFACE ${PROJECT_SOURCE_DIR}/sr
 target_compile_options(
   mainspring_options
   INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast -Werror
+            # A designated initialiser that names only what differs is the point of the syntax.
+            -Wno-missing-field-initializers
             # Fused multiply-add would let one source give two answers on two machines.
             -ffp-contract=off)
 target_compile_definitions(mainspring_options

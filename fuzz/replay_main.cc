@@ -54,10 +54,10 @@ class Random {
 // Texts that parsers of numbers, YAML, CSV and JSON tend to stumble over.
 // clang-format off
 constexpr std::string_view kTokens[] = {
-    "-1", "0", "1e999", "nan", "inf", "9007199254740993", "18446744073709551616", "0x10",
-    "1_0", "1.5", "\"", "'", "{", "}", "[", "]", ":", ",", "\n", "\r\n", "\t", "  ", "- ", "#", "&a ", "*a", "<<: ",
-    "!!", "|\n", "---\n", "\xff\xfe", "\xef\xbb\xbf", "~", "null", "true", "GiB", "m", "%", "../",
-    "\\u0000"};
+    "-1", "0", "1e999", "nan", "inf", "9007199254740993", "18446744073709551616", "0x10", "1_0",
+    "1.5", "\"", "'", "{", "}", "[", "]", ":", ",", "\n", "\r\n", "\t", "  ", "- ", "#", "&a ",
+    "*a", "<<: ", "!!", "|\n", "---\n", "\xff\xfe", "\xef\xbb\xbf", "~", "null", "true", "GiB", "m",
+    "%", "../", "\\u0000"};
 // clang-format on
 
 using Bytes = std::string;
