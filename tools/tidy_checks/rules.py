@@ -32,6 +32,8 @@ WORLD = re.compile(
     r"|fstream|iostream|random|ctime|sys/[\w/]+\.h|unistd\.h|fcntl\.h)>"
 )
 UNORDERED = re.compile(r"#\s*include\s*<(unordered_map|unordered_set|boost/unordered[\w/.]*)>")
+# Where look-ups by hash are wrapped so that nobody can walk them.
+HASH_TABLES = re.compile(r"src/mainspring/base/\w+\.cc$")
 EXCEPTION = re.compile(r"\b(throw|try|catch)\b")
 COROUTINE = re.compile(r"\b(co_await|co_yield|co_return)\b|#\s*include\s*<coroutine>")
 # Written so that this file does not find itself.
@@ -142,8 +144,9 @@ def pure_core(file):
     if file.room not in CORE_ROOMS:
         return
     yield from file.search("clock", CLOCK, "the core reads no clock", file.code_lines)
-    text = r"<\1>: its order is no order; walk a vector or a sorted map"
-    yield from file.search("unordered", UNORDERED, text, file.code_lines)
+    if not HASH_TABLES.match(file.path):
+        text = r"<\1>: its order is no order; use base::IdMap, a vector or a sorted map"
+        yield from file.search("unordered", UNORDERED, text, file.code_lines)
     if not file.is_test:
         text = r"<\1>: the core knows no files, threads or streams"
         yield from file.search("outside-world", WORLD, text, file.code_lines)

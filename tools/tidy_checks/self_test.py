@@ -62,6 +62,7 @@ def file(path, text):
     return {**README, path: text}
 
 
+HASH_MAP = "#include <unordered_map>\n"
 LONG_BODY = "  g();\n" * 70 + "}\n"
 
 # rule -> trees, each of which breaks that rule and no other
@@ -92,7 +93,8 @@ BAD = {
         ("chance", core("std::random_device seed;")),
         ("clock", core("auto now = std::chrono::steady_clock::now();")),
         ("clock", core("auto now = time(nullptr);")),
-        ("unordered", core("#include <unordered_map>")),
+        ("unordered", {**GOOD, "src/mainspring/base/good.h": HEADER + HASH_MAP}),
+        ("unordered", {**GOOD, "src/mainspring/model/a.cc": SPDX_CPP + HASH_MAP}),
         ("outside-world", core("#include <fstream>")),
         ("outside-world", core("#include <thread>")),
         ("heavy-header", core("#include <yaml-cpp/yaml.h>")),
