@@ -60,8 +60,12 @@ using NodeTestCounts = std::array<int64_t, kNodeTestCount>;
 
 // How far the best candidate is from taking the job.
 struct Shortage {
-  std::string what;    // "gpu", "cpu", "memory", "ephemeral-storage", "pods", "gpu-memory"
-  int64_t amount = 0;  // in the unit of the model: devices (or milli), milli-CPU, bytes, pods
+  // An amount: "gpu" (devices), "gpu-milli", "gpu-memory" (bytes), "cpu" (milli), "memory" and
+  // "ephemeral-storage" (bytes), "pods" (slots of the node), "places" (pods of a group that find no
+  // room). Or a fact, with amount 1: "label:KEY", "toleration:KEY", "gpu-model", "level:NAME",
+  // "ready", "schedulable".
+  std::string what;
+  int64_t amount = 0;
   friend auto operator<=>(const Shortage&, const Shortage&) = default;
 };
 
