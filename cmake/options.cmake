@@ -23,6 +23,8 @@ target_compile_options(
   INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast -Werror
             # A designated initialiser that names only what differs is the point of the syntax.
             -Wno-missing-field-initializers
+            # g++ 12 sees overlapping copies in plain string concatenation (GCC bug 105651).
+            -Wno-restrict
             # Fused multiply-add would let one source give two answers on two machines.
             -ffp-contract=off)
 target_compile_definitions(mainspring_options

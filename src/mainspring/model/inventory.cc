@@ -246,6 +246,7 @@ base::Result<NodeIx> Inventory::put_node(const NodeSpec& spec) {
   join_domains(slot);
   refresh_free(slot);
   ++gains_;  // labels, taints or readiness may have changed for the better
+  ++layouts_;
   return index_of(slot);
 }
 
@@ -254,6 +255,7 @@ void Inventory::unlist_node(NodeIx index) {
   if (!node.listed) return;
   node.listed = false;
   total_allocatable_ -= node.allocatable;
+  ++layouts_;
   refresh_free(index.slot);
 }
 
@@ -276,6 +278,7 @@ void Inventory::sample_gpu(NodeIx index, size_t device, bool healthy,
   Gpu& gpu = mutable_node(index).gpus[device];
   gpu.healthy = healthy;
   gpu.foreign_memory_bytes = foreign_memory_bytes;
+  ++layouts_;
   refresh_free(index.slot);
 }
 
@@ -312,6 +315,36 @@ void Inventory::give_back(NodeIx index, ShapeIx shape_index, DeviceMask devices)
 void Inventory::grow(NodeIx index, const Resources& amount) {
   mutable_node(index).allocatable += amount;
   total_allocatable_ += amount;
+  refresh_free(index.slot);
+}
+
+void Inventory::set_usable(NodeIx index, bool schedulable, bool ready) {
+  Node& node = mutable_node(index);
+  node.schedulable = schedulable;
+  node.ready = ready;
+  refresh_free(index.slot);
+}
+
+void Inventory::add_gpus(NodeIx index, size_t like, uint32_t count) {
+  std::vector<Gpu>& gpus = mutable_node(index).gpus;
+  MAINSPRING_CHECK(like < gpus.size() && gpus.size() + count <= kGpusPerNodeMax,
+                   "a what-if gave a node more devices than it can have");
+  Gpu gpu{.memory_bytes = gpus[like].memory_bytes,
+          .model = gpus[like].model,
+          .resource = gpus[like].resource};
+  for (uint32_t i = 0; i < count; ++i) {
+    gpu.id = names_.intern("what-if-" + std::to_string(gpus.size()));
+    gpus.push_back(gpu);
+  }
+  refresh_free(index.slot);
+}
+
+void Inventory::remove_gpus(NodeIx index, uint32_t count) {
+  std::vector<Gpu>& gpus = mutable_node(index).gpus;
+  for (uint32_t i = 0; i < count; ++i) {
+    MAINSPRING_CHECK(gpus.back().holders == 0, "a device in use was taken away");
+    gpus.pop_back();
+  }
   refresh_free(index.slot);
 }
 

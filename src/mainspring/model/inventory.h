@@ -59,6 +59,9 @@ class Inventory {
 
   // Grows whenever capacity appears or comes free: what could not be placed may be tried again.
   [[nodiscard]] uint64_t gains() const { return gains_; }
+  // Grows whenever nodes, devices or topologies come, go or change: what could never start perhaps
+  // can.
+  [[nodiscard]] uint64_t layouts() const { return layouts_; }
   // Every node whose state changed in any way.
   [[nodiscard]] const ChangeLog& node_changes() const { return node_changes_; }
 
@@ -78,8 +81,22 @@ class Inventory {
   void give_back(NodeIx node, ShapeIx shape, DeviceMask devices);
   // What-if: more allocatable on a node (negative: less).
   void grow(NodeIx node, const Resources& amount);
+  void set_usable(NodeIx node, bool schedulable, bool ready);
+  // What-if: more idle devices like the one at `like`; and the last ones, all idle, away again.
+  void add_gpus(NodeIx node, size_t like, uint32_t count);
+  void remove_gpus(NodeIx node, uint32_t count);
   // The pods that hold something on the node, as an intrusive list whose rows the caller owns.
   Node& mutable_node(NodeIx index);
+  // What a Trial took back was never gained.
+  struct Counters {
+    uint64_t gains = 0;
+    uint64_t layouts = 0;
+  };
+  [[nodiscard]] Counters counters() const { return {gains_, layouts_}; }
+  void restore(Counters counters) {
+    gains_ = counters.gains;
+    layouts_ = counters.layouts;
+  }
   // Frees the slot of an unlisted node without pods.
   void drop_node(NodeIx index);
 
@@ -117,6 +134,7 @@ class Inventory {
   size_t node_count_ = 0;
   uint32_t rank_next_ = 0;
   uint64_t gains_ = 0;
+  uint64_t layouts_ = 0;
   ChangeLog node_changes_;
 };
 

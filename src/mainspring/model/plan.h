@@ -33,11 +33,16 @@ enum class ReleaseReason : uint8_t {
 };
 std::string_view to_string(ReleaseReason reason);
 
+struct PodRelease {
+  std::string pod;
+  uint32_t incarnation = 0;  // precondition: the pod is still in this life
+};
+
 // Take every pod of the job off its node; the job is tried again from `retry_at` on.
 struct Release {
   std::string job;
   ReleaseReason reason = ReleaseReason::kStartTimeout;
-  std::vector<std::string> pods;
+  std::vector<PodRelease> pods;
   base::Instant retry_at;
 };
 

@@ -49,6 +49,7 @@ base::Status Inventory::set_topologies(std::span<const TopologySpec> topologies)
     node_changes_.add(slot);
   }
   ++gains_;
+  ++layouts_;
   return {};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mainspring/model/trial.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "mainspring/base/check.h"
@@ -15,6 +16,7 @@ void Trial::rollback(Mark mark) {
     undo(journal_.back());
     journal_.pop_back();
   }
+  state_.inventory_.restore(counters_);
 }
 
 void Trial::commit() {
@@ -82,6 +84,29 @@ NodeIx Trial::add_node(const NodeSpec& spec) {
   return *node;
 }
 
+void Trial::set_usable(NodeIx index, bool schedulable, bool ready) {
+  const Node& node = state_.inventory().node(index);
+  journal_.push_back({.step = Step::kUsable,
+                      .node = index,
+                      .schedulable = node.schedulable,
+                      .ready = node.ready});
+  state_.inventory_.set_usable(index, schedulable, ready);
+}
+
+void Trial::add_gpus(NodeIx node, size_t like, uint32_t count) {
+  state_.inventory_.add_gpus(node, like, count);
+  journal_.push_back({.step = Step::kGpus, .node = node, .count = count});
+}
+
+JobIx Trial::add_job(const JobSpec& spec) {
+  MAINSPRING_CHECK(!state_.find_job(spec.id).valid(), "a what-if job has the id of a real one");
+  const auto done = state_.on(JobChanged{spec});
+  MAINSPRING_CHECK(done.has_value() && !spec.pods.empty(), "a what-if job was refused");
+  const JobIx job = state_.find_job(spec.id);
+  journal_.push_back({.step = Step::kJob, .job = job});
+  return job;
+}
+
 void Trial::undo(const Entry& entry) {
   switch (entry.step) {
     case Step::kPlace:
@@ -104,7 +129,28 @@ void Trial::undo(const Entry& entry) {
       state_.inventory_.unlist_node(entry.node);
       state_.inventory_.drop_node(entry.node);
       return;
+    case Step::kUsable:
+      state_.inventory_.set_usable(entry.node, entry.schedulable, entry.ready);
+      return;
+    case Step::kGpus:
+      state_.inventory_.remove_gpus(entry.node, entry.count);
+      return;
+    case Step::kJob:
+      undo_job(entry.job);
+      return;
   }
+}
+
+// Erases in reverse order of creation, so that the next real job gets the slots that it would have
+// got anyway; nor did anybody ask for these shapes.
+void Trial::undo_job(JobIx index) {
+  Job& job = state_.mutable_job(index);
+  for (const PodIx pod : job.pods) {
+    --state_.inventory_.mutable_shape(state_.pod(pod).shape).arrivals;
+    --state_.arrivals_;
+  }
+  std::ranges::reverse(job.pods);
+  state_.erase_job(index);
 }
 
 // Puts the pod back where it was, also in the list of its node: undoing happens in reverse order,

@@ -20,7 +20,7 @@ class Trial {
   // A position in the journal.
   using Mark = size_t;
 
-  explicit Trial(ClusterState& state) : state_(state) {}
+  explicit Trial(ClusterState& state) : state_(state), counters_(state.inventory().counters()) {}
   ~Trial();
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
@@ -45,13 +45,21 @@ class Trial {
   void set_gpu(NodeIx node, size_t device, bool healthy, int64_t foreign_memory_bytes);
   // As if one more node with this description were there; its name must be new.
   NodeIx add_node(const NodeSpec& spec);
+  // As if the node were cordoned or not, ready or not.
+  void set_usable(NodeIx node, bool schedulable, bool ready);
+  // As if the node had `count` more idle devices like its device `like`.
+  void add_gpus(NodeIx node, size_t like, uint32_t count);
+  // As if this job had been submitted; its id and those of its pods must be new. Row references of
+  // jobs and pods do not survive the call, indexes do.
+  JobIx add_job(const JobSpec& spec);
 
  private:
-  enum class Step : uint8_t { kPlace, kVacate, kGrow, kGpu, kNode };
+  enum class Step : uint8_t { kPlace, kVacate, kGrow, kGpu, kNode, kUsable, kGpus, kJob };
   struct Entry {
     Step step = Step::kPlace;
     PodIx pod;
     NodeIx node;
+    JobIx job;
     DeviceMask devices = 0;
     base::Interval interval;
     HoldingState holding = HoldingState::kNone;
@@ -60,13 +68,18 @@ class Trial {
     PodIx next_on_node;
     Resources amount;
     int64_t foreign_memory_bytes = 0;
+    uint32_t count = 0;
     bool healthy = true;
+    bool schedulable = true;
+    bool ready = true;
   };
 
   void undo(const Entry& entry);
   void undo_vacate(const Entry& entry);
+  void undo_job(JobIx job);
 
   ClusterState& state_;
+  Inventory::Counters counters_;
   std::vector<Entry> journal_;
 };
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "mainspring/model/cluster_state.h"
+
+// Whether a job has what it must have to run at all.
+
+namespace mainspring::model {
+
+// How far along a pod must be to count towards its group's minimum.
+enum class Counts : uint8_t {
+  kHolding,  // it has a place, or has already done its work
+  kStarted,  // it runs, or has already done its work
+};
+
+// Whether every group on the way down has its `min_count` of children. O(pods + groups).
+[[nodiscard]] bool minimum_met(const ClusterState& state, const Job& job, Counts counts);
+
+// Whether the job is more than one pod that must run together.
+[[nodiscard]] bool is_gang(const Job& job);
+
+}  // namespace mainspring::model
