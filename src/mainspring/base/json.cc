@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json/basic_parser_impl.hpp>
 #include <charconv>
 #include <cmath>
 #include <set>
+
+#include <boost/json/basic_parser_impl.hpp>
 
 namespace mainspring::base {
 
@@ -34,6 +35,13 @@ Json& Json::set(std::string_view key, Json value) {
   return *this;
 }
 
+Json& Json::append(std::string key, Json value) {
+  auto* members = std::get_if<Object>(&value_);
+  MAINSPRING_CHECK(members != nullptr, "a member was added to a JSON value that is no object");
+  members->push_back({std::move(key), std::move(value)});
+  return *this;
+}
+
 Json& Json::push_back(Json value) {
   auto* items = std::get_if<Array>(&value_);
   MAINSPRING_CHECK(items != nullptr, "an item was added to a JSON value that is no array");
@@ -48,8 +56,8 @@ bool operator==(const JsonMember& left, const JsonMember& right) {
 bool operator==(const Json& left, const Json& right) { return left.value_ == right.value_; }
 
 std::string_view to_string(Json::Kind kind) {
-  static constexpr std::array<std::string_view, 7> kNames = {"null",   "boolean", "integer", "number",
-                                                             "string", "array",   "object"};
+  static constexpr std::array<std::string_view, 7> kNames = {
+      "null", "boolean", "integer", "number", "string", "array", "object"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -165,10 +173,10 @@ class Writer {
   }
 
   void write_array(const Json::Array& items) {
-    const bool one_line = items.size() <= kInlineItemsMax &&
-                          std::ranges::none_of(items, [](const Json& item) {
-                            return item.kind() >= Json::Kind::kArray;
-                          });
+    const bool one_line =
+        items.size() <= kInlineItemsMax && std::ranges::none_of(items, [](const Json& item) {
+          return item.kind() >= Json::Kind::kArray;
+        });
     out_ += '[';
     ++depth_;
     for (size_t i = 0; i < items.size(); ++i) {
@@ -221,8 +229,8 @@ namespace {
 
 namespace bj = boost::json;
 
-// Builds the value while Boost.JSON's parser walks the text. Returning false with an error code stops
-// the parser; why is kept in `refusal`.
+// Builds the value while Boost.JSON's parser walks the text. Returning false with an error code
+// stops the parser; why is kept in `refusal`.
 class Builder {
  public:
   static constexpr size_t max_object_size = static_cast<size_t>(-1);
@@ -280,6 +288,9 @@ class Builder {
       return refuse("an integer is not in -2^63..2^63 - 1", error);
     }
     if (!std::isfinite(number)) return refuse("a number is too large", error);
+    // Boost.JSON 1.81 may be off by one unit in the last place. One too small for a double keeps its
+    // answer, zero.
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
     return add(Json(number));
   }
   bool on_bool(bool truth, bj::error_code&) { return add(Json(truth)); }
@@ -314,7 +325,7 @@ class Builder {
     } else if (Frame& frame = frames_.back(); frame.value.is(Json::Kind::kArray)) {
       frame.value.push_back(std::move(value));
     } else {
-      frame.value.append_member(std::move(frame.key), std::move(value));
+      frame.value.append(std::move(frame.key), std::move(value));
     }
     return true;
   }

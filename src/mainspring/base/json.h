@@ -62,13 +62,14 @@ class Json {
   // The member of this name, or nullptr; also nullptr when this is no object. O(members).
   [[nodiscard]] const Json* find(std::string_view key) const;
 
-  // Writing: the value must be an object or array. `set` replaces a member of the same name. O(members)
-  // and O(1).
+  // Writing: the value must be an object or array. `set` replaces a member of the same name, in
+  // O(members); `append` is O(1), and the caller knows that the name is new.
   Json& set(std::string_view key, Json value);
+  Json& append(std::string key, Json value);
   Json& push_back(Json value);
 
-  // One line, no blanks. A double is written with the fewest digits that read back equal; one that is
-  // not finite becomes null. Bytes that are not UTF-8 become U+FFFD.
+  // One line, no blanks. A double is written with the fewest digits that read back equal; one that
+  // is not finite becomes null. Bytes that are not UTF-8 become U+FFFD.
   [[nodiscard]] std::string dump() const;
   void append_to(std::string& out) const;
   // The same for people: two blanks per level; short arrays of plain values stay on one line.
