@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "mainspring/base/instant.h"
 
@@ -32,11 +33,11 @@ std::string_view to_string(FaultKind kind);
 struct TimedFault {
   FaultKind kind = FaultKind::kNodeLost;
   base::Instant at;
-  std::string node;          // node and GPU faults
-  std::string gpu;           // GPU faults: the device's id on that node
-  std::string job;           // job faults: an id, or the name that copies share (then the first that
-                             // it applies to)
-  int64_t count = 1;         // see FaultKind
+  std::string node;   // node and GPU faults
+  std::string gpu;    // GPU faults: the device's id on that node
+  std::string job;    // job faults: an id, or the name that copies share (then the first that
+                      // it applies to)
+  int64_t count = 1;  // see FaultKind
   int64_t memory_bytes = 0;  // kGpuTaken
 };
 
@@ -48,12 +49,12 @@ struct FaultChances {
   base::Duration gpu_back_after = base::seconds(30 * 60);
   base::Duration gpu_taken_every;  // a stranger takes all memory of one device …
   base::Duration gpu_taken_for = base::seconds(10 * 60);  // … for so long
-  int32_t bind_refused_ppm = 0;      // of a million pods that are bound
-  int32_t pod_never_starts_ppm = 0;  // of a million pods that are bound
-  int32_t pod_failed_ppm = 0;        // of a million pods that start: fails half-way
-  int32_t event_late_ppm = 0;        // of a million events that report something
+  int32_t bind_refused_ppm = 0;                           // of a million pods that are bound
+  int32_t pod_never_starts_ppm = 0;                       // of a million pods that are bound
+  int32_t pod_failed_ppm = 0;  // of a million pods that start: fails half-way
+  int32_t event_late_ppm = 0;  // of a million events that report something
   int32_t event_repeated_ppm = 0;
-  int32_t event_reordered_ppm = 0;  // swaps places with the next one
+  int32_t event_reordered_ppm = 0;                  // swaps places with the next one
   base::Duration event_late_by = base::seconds(5);  // at most
 
   [[nodiscard]] bool any() const {

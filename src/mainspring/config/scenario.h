@@ -13,9 +13,9 @@
 #include "mainspring/config/fault.h"
 #include "mainspring/model/spec.h"
 
-// A scenario: a cluster, what arrives, what goes wrong, and what must come of it. Plain data, as read
-// from a file (docs/reference/scenario-format.md). Names and amounts have been checked one by one and
-// against each other; what is left to chance is drawn later, from a seed.
+// A scenario: a cluster, what arrives, what goes wrong, and what must come of it. Plain data, as
+// read from a file (docs/reference/scenario-format.md). Names and amounts have been checked one by
+// one and against each other; what is left to chance is drawn later, from a seed.
 
 namespace mainspring::config {
 
@@ -36,8 +36,8 @@ struct ScenarioJob {
   // As written in the file; copies of one job share it and differ in `spec.id`.
   std::string name;
   model::JobSpec spec;  // `submitted_at` is when it arrives
-  // How long each pod runs, counted from when the job's minimum runs (or from its own start, if that
-  // is later). Nothing: until the scenario ends.
+  // How long each pod runs, counted from when the job's minimum runs (or from its own start, if
+  // that is later). Nothing: until the scenario ends.
   std::optional<base::Duration> run;
 };
 
@@ -58,7 +58,8 @@ enum class ArrivalProcess : uint8_t {
   kDaily,    // exponential gaps whose rate follows a working day: calm nights, a busy afternoon
 };
 
-// Jobs drawn from a seed: ids are `name-0`, `name-1`, ….
+// Jobs drawn from a seed. Their ids are `name-kind-number`; those of one kind share the name
+// `name-kind`.
 struct GeneratedWorkload {
   std::string name;
   base::Instant from;
@@ -107,13 +108,14 @@ struct Scenario {
 };
 
 // Reads a scenario. `text` is the content, `file` only names it in messages. An error is one line:
-// file, line, column, the field, what is wrong, and what was expected. O(size of what it describes).
+// file, line, column, the field, what is wrong, and what was expected. O(size of what it
+// describes).
 base::Result<Scenario> parse_scenario(std::string_view text, const std::string& file);
 // The same from a file.
 base::Result<Scenario> read_scenario(const std::string& path);
 
-// All jobs of one run in order of arrival (ties: in the order of the file): the inline ones and those
-// drawn from `seed`. Those of `trace_csv` are not among them.
+// All jobs of one run in order of arrival (ties: in the order of the file): the inline ones and
+// those drawn from `seed`. Those of `trace_csv` are not among them.
 std::vector<ScenarioJob> draw_jobs(const Scenario& scenario, uint64_t seed);
 
 }  // namespace mainspring::config
