@@ -124,12 +124,14 @@ std::string_view nearest_word(std::string_view word, std::span<const std::string
   constexpr size_t kWordLengthMax = 64;
   if (word.size() > kWordLengthMax) return {};
   std::string_view best;
-  size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
+  // In halves, so that of two words as far away the one that goes on where this one ends is nearer.
+  size_t best_halves = 2 * std::max<size_t>(2, word.size() / 3) + 1;
   for (const std::string_view candidate : known) {
     const size_t here = distance(word, candidate);
-    if (here >= best_distance || here >= candidate.size()) continue;
+    const size_t halves = 2 * here - (here > 0 && candidate.starts_with(word) ? 1 : 0);
+    if (halves >= best_halves || here >= candidate.size()) continue;
     best = candidate;
-    best_distance = here;
+    best_halves = halves;
   }
   return best;
 }

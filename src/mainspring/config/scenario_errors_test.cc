@@ -67,7 +67,7 @@ TEST(ScenarioErrors, WhatIsNoYaml) {
       {"name: good", "name: !!str good", "x.yaml:1:7: tags (!"},
       {"name: good", "name: good\nname: again", "x.yaml:2:1: the key 'name' is given twice"},
       {"name: good", "[a, b]: good", "x.yaml:1:1: expected a plain word as a key"},
-      {"expect:", "---\nexpect:", "x.yaml:13:1: expected one YAML document, found two"},
+      {"expect:", "---\nexpect:", "x.yaml:14:1: expected one YAML document, found two"},
       {"name: good", "name: good\n\tseed: 4", "x.yaml:2:"},
   };
   expect_refused(mistakes);
@@ -80,52 +80,52 @@ TEST(ScenarioErrors, FieldsThatAreWrong) {
       {"name: good", "title: good",
        "x.yaml:1:1: the scenario: unknown field 'title'; expected name, "},
       {"name: good\n", "", "x.yaml:1:1: name: is missing; expected a name for reports"},
-      {"name: good", "name:", "x.yaml:1:6: name: expected a single value, found nothing"},
+      {"name: good", "name:", "x.yaml:2:1: name: expected a single value, found nothing"},
       {"name: good", "name: two words", "x.yaml:1:7: name: 'two words' is not a name; expected"},
       {"gpus: 1}}\n    - {id: b", "gpu: 1}}\n    - {id: b",
-       "x.yaml:9:30: workload.jobs[0].pods: unknown field 'gpu'; did you mean 'gpus'?"},
+       "x.yaml:9:32: workload.jobs[0].pods: unknown field 'gpu'; did you mean 'gpus'?"},
       {"  jobs:\n", "  jobs: none\n  trace:\n",
        "x.yaml:8:9: workload.jobs: expected a list of mappings, found 'none'"},
       {"{count: 4}", "4",
-       "x.yaml:6:47: cluster.generate.gpus: expected a list of mappings, found '4'"},
+       "x.yaml:6:46: cluster.generate.gpus: expected a list of mappings, found '4'"},
       {"{rack: example.com/rack}", "[rack]",
-       "x.yaml:4:30: topologies[0].levels: expected a mapping such as"},
+       "x.yaml:4:29: topologies[0].levels: expected a mapping such as"},
       {"{rack: example.com/rack}", "{node: x}",
-       "x.yaml:4:30: topologies[0].levels: the level 'node' comes by itself"},
+       "x.yaml:4:29: topologies[0].levels: the level 'node' comes by itself"},
   };
   expect_refused(mistakes);
 }
 
 TEST(ScenarioErrors, AmountsThatAreWrong) {
   const Mistake mistakes[] = {
-      {"gpus: 1,", "gpus: -1,", "x.yaml:10:35: workload.jobs[1].pods.gpus: '-1' is negative"},
-      {"gpus: 1,", "gpus: 0.5,", "x.yaml:10:35: workload.jobs[1].pods.gpus: '0.5' is a fraction"},
+      {"gpus: 1,", "gpus: -1,", "x.yaml:10:36: workload.jobs[1].pods.gpus: '-1' is negative"},
+      {"gpus: 1,", "gpus: 0.5,", "x.yaml:10:36: workload.jobs[1].pods.gpus: '0.5' is a fraction"},
       {"gpus: 1,", "gpus: .nan,",
-       "x.yaml:10:35: workload.jobs[1].pods.gpus: '.nan' is not a number"},
+       "x.yaml:10:36: workload.jobs[1].pods.gpus: '.nan' is not a number"},
       {"gpus: 1,", "gpus: 65,",
-       "x.yaml:10:35: workload.jobs[1].pods.gpus: '65' is out of range; "
+       "x.yaml:10:36: workload.jobs[1].pods.gpus: '65' is out of range; "
        "expected 0 to 64"},
       {"gpus: 1,", "gpus: [1],",
-       "x.yaml:10:35: workload.jobs[1].pods.gpus: expected a single value"},
+       "x.yaml:10:36: workload.jobs[1].pods.gpus: expected a single value"},
       {"gpus: 1,", "gpu_share: 1,",
-       "x.yaml:10:40: workload.jobs[1].pods.gpu_share: '1' is out of "
+       "x.yaml:10:41: workload.jobs[1].pods.gpu_share: '1' is out of "
        "range; expected 0.001 to 0.999"},
       {"gpus: 1,", "gpu_share: 0.5, gpu_memory: 1Gi,",
-       "x.yaml:10:57: workload.jobs[1].pods.gpu_memory: and `gpu_share` exclude each other"},
+       "x.yaml:10:58: workload.jobs[1].pods.gpu_memory: and `gpu_share` exclude each other"},
       {"gpus: 1,", "gpu_models: [H100],",
-       "x.yaml:10:41: workload.jobs[1].pods.gpu_models: has no "
+       "x.yaml:10:42: workload.jobs[1].pods.gpu_models: has no "
        "meaning without `gpus`"},
       {"cpu: 2", "cpu: 9007199254740993",
-       "x.yaml:10:43: workload.jobs[1].pods.cpu: '9007199254740993' "
+       "x.yaml:10:44: workload.jobs[1].pods.cpu: '9007199254740993' "
        "is over 2^53"},
-      {"cpu: 2", "cpu: 20000", "x.yaml:10:43: workload.jobs[1].pods.cpu: '20000' is out of range"},
+      {"cpu: 2", "cpu: 20000", "x.yaml:10:44: workload.jobs[1].pods.cpu: '20000' is out of range"},
       {"16Gi", "16Gigs",
-       "x.yaml:10:54: workload.jobs[1].pods.memory: '16Gigs' has an unknown unit"},
+       "x.yaml:10:55: workload.jobs[1].pods.memory: '16Gigs' has an unknown unit"},
       {"at: 1s", "at: 1", "x.yaml:12:10: faults[0].at: '1' has no unit; expected a duration"},
       {"count: 2", "count: 100001",
-       "x.yaml:9:27: workload.jobs[0].pods.count: '100001' is out of range"},
+       "x.yaml:9:29: workload.jobs[0].pods.count: '100001' is out of range"},
       {"node: 2}", "node: 60000}",
-       "x.yaml:6:37: cluster.generate.tree.node: '60000' is out of range"},
+       "x.yaml:6:36: cluster.generate.tree.node: '60000' is out of range"},
       {"node: 2}", "node: 30000}", "x.yaml:6:20: cluster.generate.tree: has more than 50000 nodes"},
   };
   expect_refused(mistakes);
@@ -146,18 +146,18 @@ TEST(ScenarioErrors, ThingsThatDoNotFitTogether) {
       {"tree: {rack: 2, node: 2}", "cpu: 4",
        "x.yaml:6:13: cluster.generate.count: is missing; expected `count` or `tree`"},
       {"node_lost: node-0", "node_lost: node-4",
-       "x.yaml:12:23: faults[0].node_lost: there is no node"},
+       "x.yaml:12:25: faults[0].node_lost: there is no node"},
       {"node_lost: node-0", "gpu_lost: node-0",
-       "x.yaml:12:22: faults[0].gpu_lost: expected a device"},
+       "x.yaml:12:24: faults[0].gpu_lost: expected a device"},
       {"node_lost: node-0", "gpu_lost: node-0/gpu-4",
-       "x.yaml:12:22: faults[0].gpu_lost: the node 'node-0' has no device 'gpu-4'"},
+       "x.yaml:12:24: faults[0].gpu_lost: the node 'node-0' has no device 'gpu-4'"},
       {"node_lost: node-0", "pod_failed: c",
-       "x.yaml:12:24: faults[0].pod_failed: there is no job 'c'"},
+       "x.yaml:12:26: faults[0].pod_failed: there is no job 'c'"},
       {"node_lost: node-0", "count: 1", "x.yaml:12:5: faults[0]: expected what goes wrong"},
       {"node_lost: node-0", "node_lost: node-0, node_back: node-0",
-       "x.yaml:12:42: faults[0].node_back: is one fault too many; 'node_lost' is already there"},
+       "x.yaml:12:44: faults[0].node_back: is one fault too many; 'node_lost' is already there"},
       {"node_lost: node-0", "node_lost: node-0, count: 2",
-       "x.yaml:12:38: faults[0].count: has no meaning for node_lost"},
+       "x.yaml:12:40: faults[0].count: has no meaning for node_lost"},
       {"starts_by: 20s", "at: 20s", "x.yaml:14:5: expect[0]: expected a statement"},
       {"job: a, starts_by", "job: z, starts_by",
        "x.yaml:14:11: expect[0].job: there is no job 'z'"},
@@ -166,10 +166,10 @@ TEST(ScenarioErrors, ThingsThatDoNotFitTogether) {
       {"starts_by: 20s", "within: row",
        "x.yaml:14:22: expect[0].within: no topology has the level"},
       {"starts_by: 20s", "pending_at: 1s, reason: fragmentet",
-       "x.yaml:14:42: expect[0].reason: 'fragmentet' is no reason code; did you mean "
+       "x.yaml:14:38: expect[0].reason: 'fragmentet' is no reason code; did you mean "
        "'fragmented'?"},
       {"starts_by: 20s", "starts_by: 20s, reason: taints",
-       "x.yaml:14:42: expect[0].reason: has no meaning for starts_by"},
+       "x.yaml:14:38: expect[0].reason: has no meaning for starts_by"},
   };
   expect_refused(mistakes);
 }

@@ -128,7 +128,8 @@ TEST(Scenario, DrawsTheSameJobsFromTheSameSeed) {
     EXPECT_EQ(first[i].spec, again[i].spec);
     EXPECT_TRUE(ids.insert(first[i].spec.id).second) << first[i].spec.id;
     EXPECT_TRUE(model::validate(first[i].spec).has_value());
-    if (i > 0) EXPECT_LE(first[i - 1].spec.submitted_at, first[i].spec.submitted_at);
+    const size_t before = i == 0 ? 0 : i - 1;
+    EXPECT_LE(first[before].spec.submitted_at, first[i].spec.submitted_at);
     differs = differs || first[i].spec != other[i].spec;
   }
   EXPECT_TRUE(differs);
