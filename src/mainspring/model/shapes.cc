@@ -55,30 +55,6 @@ bool tolerates(const ShapeToleration& toleration, const NodeTaint& taint) {
 
 }  // namespace
 
-GpuTake gpu_take(const Shape& shape, const Gpu& gpu) {
-  if (shape.whole) return {kWholeGpuMilli, gpu.memory_bytes};
-  if (shape.gpu_memory_bytes > 0) {
-    MAINSPRING_CHECK(gpu.memory_bytes > 0, "a share by memory on a device of unknown memory");
-    const int64_t milli = shape.gpu_memory_bytes * kWholeGpuMilli / gpu.memory_bytes;
-    return {static_cast<int32_t>(milli), shape.gpu_memory_bytes};
-  }
-  return {shape.gpu_milli, gpu.memory_bytes * shape.gpu_milli / kWholeGpuMilli};
-}
-
-bool device_suits(const Shape& shape, const Gpu& gpu) {
-  if (gpu.resource != shape.gpu_resource) return false;
-  if ((shape.gpu_models >> gpu.model & 1) == 0) return false;
-  if (gpu.memory_bytes < shape.device_memory_bytes_min) return false;
-  return shape.gpu_memory_bytes == 0 || gpu.memory_bytes >= shape.gpu_memory_bytes;
-}
-
-bool device_fits(const Shape& shape, const Gpu& gpu) {
-  if (!device_suits(shape, gpu) || !gpu.usable()) return false;
-  if (shape.whole) return gpu.wholly_free();
-  const GpuTake take = gpu_take(shape, gpu);
-  return take.milli <= gpu.free_milli() && take.memory_bytes <= gpu.free_memory_bytes();
-}
-
 bool labels_match(const Shape& shape, const Node& node, const base::NameTable& names) {
   return std::ranges::all_of(shape.requirements, [&](const ShapeRequirement& need) {
     return meets(need, label_of(node, need.key), names);

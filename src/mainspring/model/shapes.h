@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "mainspring/base/check.h"
 #include "mainspring/base/name_table.h"
 #include "mainspring/model/tables.h"
 
@@ -55,13 +56,32 @@ struct GpuTake {
 // Rounding: a share by milli implies ⌊memory × milli / 1000⌋ bytes, a share by memory ⌊1000 × bytes
 // / memory⌋ milli. Both counters are checked, so that neither kind over-commits a device and 23
 // shares of 2,000 MiB fit into 46,068 MiB.
-GpuTake gpu_take(const Shape& shape, const Gpu& gpu);
+inline GpuTake gpu_take(const Shape& shape, const Gpu& gpu) {
+  if (shape.whole) return {kWholeGpuMilli, gpu.memory_bytes};
+  if (shape.gpu_memory_bytes > 0) {
+    MAINSPRING_CHECK(gpu.memory_bytes > 0, "a share by memory on a device of unknown memory");
+    const int64_t milli = shape.gpu_memory_bytes * kWholeGpuMilli / gpu.memory_bytes;
+    return {static_cast<int32_t>(milli), shape.gpu_memory_bytes};
+  }
+  return {shape.gpu_milli, gpu.memory_bytes * shape.gpu_milli / kWholeGpuMilli};
+}
 
-// Whether this device, in its present state, can serve the shape (one of its `gpu_count` devices).
-bool device_fits(const Shape& shape, const Gpu& gpu);
+// Whether the device could serve the shape (be one of its `gpu_count` devices) if it were idle and
+// healthy.
+inline bool device_suits(const Shape& shape, const Gpu& gpu) {
+  if (gpu.resource != shape.gpu_resource) return false;
+  if ((shape.gpu_models >> gpu.model & 1) == 0) return false;
+  if (gpu.memory_bytes < shape.device_memory_bytes_min) return false;
+  return shape.gpu_memory_bytes == 0 || gpu.memory_bytes >= shape.gpu_memory_bytes;
+}
 
-// Whether the device could if it were idle and healthy.
-bool device_suits(const Shape& shape, const Gpu& gpu);
+// Whether it can in its present state.
+inline bool device_fits(const Shape& shape, const Gpu& gpu) {
+  if (!device_suits(shape, gpu) || !gpu.usable()) return false;
+  if (shape.whole) return gpu.wholly_free();
+  const GpuTake take = gpu_take(shape, gpu);
+  return take.milli <= gpu.free_milli() && take.memory_bytes <= gpu.free_memory_bytes();
+}
 
 // Whether the node's labels meet the requirements. O(requirements × log labels).
 bool labels_match(const Shape& shape, const Node& node, const base::NameTable& names);

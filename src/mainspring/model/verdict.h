@@ -43,7 +43,7 @@ enum class NodeTest : uint8_t {
   kUnavailable,
   kNodeRequirements,
   kTaints,
-  kGpuModel,
+  kGpuModel,  // no device of the model or memory that is asked for
   kGpuCount,  // too few devices, even if empty
   kCapacity,  // too little CPU, memory, storage or pods, even if empty
   kFreeGpus,
