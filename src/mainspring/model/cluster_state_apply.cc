@@ -258,13 +258,22 @@ Status ClusterState::on(const PodGone& event) {
 }
 
 void ClusterState::end_pod(PodIx index, PodEnd end) {
-  if (pod(index).holds()) let_go(index);
+  if (pod(index).holds()) {
+    const NodeIx node = pod(index).node;
+    let_go(index);
+    const Node& row = inventory_.nodes()[node.slot];
+    if (row.alive && row.generation == node.generation) inventory_.forget_absent_gpus(node);
+  }
   Pod& pod = mutable_pod(index);
   const JobIx job = pod.job;
   ++pod.incarnation;
-  if (end != PodEnd::kLost || pod.withdrawn) {
+  if (pod.withdrawn) {
+    std::erase(mutable_job(job).pods, index);
+    erase_pod(index);
+    job_changes_.add(job.slot);
+  } else if (end != PodEnd::kLost) {
     set_phase(index, PodPhase::kGone);
-    if (end == PodEnd::kSucceeded) ++mutable_job(job).pods_succeeded;
+    ++mutable_job(job).pods_succeeded;
   }
   settle_job(job);
 }
@@ -303,6 +312,10 @@ Status ClusterState::on(const PodFound& event) {
     const auto gpu = std::ranges::find_if(
         node.gpus, [&](const Gpu& candidate) { return inventory_.name(candidate.id) == id; });
     if (gpu == node.gpus.end()) return invalid("node " + event.node + " has no GPU " + id);
+    if (!device_suits(shape, *gpu)) {
+      return invalid("pod " + event.pod + " was found on the GPU " + id +
+                     ", which does not suit it");
+    }
     const GpuTake take = gpu_take(shape, *gpu);
     if (gpu->used_milli + take.milli > kWholeGpuMilli) {
       return invalid("pod " + event.pod + " was found on the GPU " + id + ", which is taken");
@@ -313,7 +326,8 @@ Status ClusterState::on(const PodFound& event) {
     return invalid("pod " + event.pod + " was found with another number of GPUs than it asks for");
   }
   hold(index, node_index, devices, {event.from, event.until},
-       phase == PodPhase::kClaimed ? HoldingState::kClaimed : HoldingState::kConfirmed);
+       phase == PodPhase::kClaimed || !event.confirmed ? HoldingState::kClaimed
+                                                       : HoldingState::kConfirmed);
   mutable_pod(index).incarnation = event.incarnation;
   set_phase(index, phase);
   return {};

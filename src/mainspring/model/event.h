@@ -74,6 +74,7 @@ struct PodFound {
   uint8_t phase = 0;  // PodPhase
   base::Instant from;
   base::Instant until = base::Instant::never();
+  bool confirmed = true;  // its place was seen back from the outside
 };
 struct ConfigChanged {
   CoreConfig config;

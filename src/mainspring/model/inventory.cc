@@ -273,6 +273,14 @@ void Inventory::drop_node(NodeIx index) {
   node_changes_.add(index.slot);
 }
 
+void Inventory::forget_absent_gpus(NodeIx index) {
+  std::vector<Gpu>& gpus = mutable_node(index).gpus;
+  if (std::ranges::any_of(gpus, [](const Gpu& gpu) { return gpu.holders > 0; })) return;
+  if (std::erase_if(gpus, [](const Gpu& gpu) { return !gpu.present; }) > 0) {
+    refresh_free(index.slot);
+  }
+}
+
 void Inventory::sample_gpu(NodeIx index, size_t device, bool healthy,
                            int64_t foreign_memory_bytes) {
   Gpu& gpu = mutable_node(index).gpus[device];
@@ -313,8 +321,9 @@ void Inventory::give_back(NodeIx index, ShapeIx shape_index, DeviceMask devices)
 }
 
 void Inventory::grow(NodeIx index, const Resources& amount) {
-  mutable_node(index).allocatable += amount;
-  total_allocatable_ += amount;
+  Node& node = mutable_node(index);
+  node.allocatable += amount;
+  if (node.listed) total_allocatable_ += amount;
   refresh_free(index.slot);
 }
 

@@ -97,6 +97,9 @@ class Inventory {
     gains_ = counters.gains;
     layouts_ = counters.layouts;
   }
+  // Devices that were reported gone keep their position while any device of the node is held, but
+  // no longer.
+  void forget_absent_gpus(NodeIx index);
   // Frees the slot of an unlisted node without pods.
   void drop_node(NodeIx index);
 

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mainspring/model/snapshot.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace mainspring::model {
+namespace {
+
+// Written in this order, because each part needs what stands before it:
+//   configuration, with every GPU resource name ever known, in order of their numbers
+//   shapes, in order of their numbers
+//   nodes in order of rank, with devices that are gone but held, and strangers on them
+//   jobs, with pods that were withdrawn but hold a place
+//   pods in their places, per node from the first that came to the last
+//   what must wait until the places are taken: devices and nodes and pods that left, the true
+//   configuration, demand (jobs counted themselves again), and what each job has been through
+class SnapshotWriter {
+ public:
+  explicit SnapshotWriter(const ClusterState& state)
+      : state_(state), inventory_(state.inventory()) {}
+
+  std::vector<Event> write() {
+    CoreConfig wide = state_.config();
+    wide.gpu_resources.assign(inventory_.gpu_resources().begin(), inventory_.gpu_resources().end());
+    const bool narrower = wide.gpu_resources != state_.config().gpu_resources;
+    add(ConfigChanged{std::move(wide)});
+    for (const Shape& shape : inventory_.shapes()) add(DemandRestored{shape.spec, 0, 0});
+    for (const uint32_t slot : inventory_.nodes_by_rank()) add_node(inventory_.nodes()[slot]);
+    for (const Job& job : state_.jobs()) {
+      if (job.alive) add(JobChanged{spec_of(job, true)});
+    }
+    add_pods();
+    for (const uint32_t slot : inventory_.nodes_by_rank()) add_losses(inventory_.nodes()[slot]);
+    for (const Job& job : state_.jobs()) {
+      if (job.alive && any_withdrawn(job)) {
+        add(JobChanged{spec_of(job, false)});
+      }
+    }
+    if (narrower) add(ConfigChanged{state_.config()});
+    for (const Shape& shape : inventory_.shapes()) {
+      add(DemandRestored{shape.spec, shape.arrivals, shape.arrivals_priced});
+    }
+    for (const Job& job : state_.jobs()) {
+      if (job.alive) add_history(job);
+    }
+    return std::move(events_);
+  }
+
+ private:
+  void add(EventBody body) {
+    events_.push_back({state_.sequence(), state_.now(), std::move(body)});
+  }
+
+  [[nodiscard]] bool any_withdrawn(const Job& job) const {
+    return std::ranges::any_of(job.pods, [this](PodIx pod) { return state_.pod(pod).withdrawn; });
+  }
+
+  [[nodiscard]] NodeSpec spec_of(const Node& node, bool with_absent) const {
+    NodeSpec spec{.name = node.name,
+                  .schedulable = node.schedulable,
+                  .ready = node.ready,
+                  .allocatable = node.allocatable};
+    for (const NodeLabel& label : node.labels) {
+      spec.labels.push_back({inventory_.name(label.key), inventory_.name(label.value)});
+    }
+    for (const NodeTaint& taint : node.taints) {
+      spec.taints.push_back(
+          {inventory_.name(taint.key), inventory_.name(taint.value), taint.effect});
+    }
+    for (const Gpu& gpu : node.gpus) {
+      if (!gpu.present && !with_absent) continue;
+      spec.gpus.push_back({.id = inventory_.name(gpu.id),
+                           .resource = inventory_.gpu_resources()[gpu.resource],
+                           .model = inventory_.gpu_models()[gpu.model],
+                           .memory_bytes = gpu.memory_bytes,
+                           .healthy = gpu.healthy});
+    }
+    return spec;
+  }
+
+  void add_node(const Node& node) {
+    add(NodeChanged{spec_of(node, true)});
+    for (const Gpu& gpu : node.gpus) {
+      if (gpu.foreign_memory_bytes == 0) continue;
+      add(GpuSampled{.node = node.name,
+                     .gpu = inventory_.name(gpu.id),
+                     .healthy = gpu.healthy,
+                     .foreign_memory_bytes = gpu.foreign_memory_bytes});
+    }
+  }
+
+  void add_losses(const Node& node) {
+    const bool absent = std::ranges::any_of(node.gpus, [](const Gpu& gpu) { return !gpu.present; });
+    if (absent) add(NodeChanged{spec_of(node, false)});
+    if (!node.listed) add(NodeGone{node.name});
+  }
+
+  [[nodiscard]] JobSpec spec_of(const Job& job, bool with_withdrawn) const {
+    JobSpec spec{.id = job.id,
+                 .queue = inventory_.name(job.queue),
+                 .priority = job.priority,
+                 .submitted_at = job.submitted_at,
+                 .expected_run = job.expected_run};
+    for (const Group& group : job.groups) {
+      spec.groups.push_back({.name = inventory_.name(group.name),
+                             .parent = group.parent,
+                             .min_count = group.min_count,
+                             .required_level = inventory_.name(group.required_level_name),
+                             .preferred_level = inventory_.name(group.preferred_level_name)});
+    }
+    std::vector<ShapeIx> shapes;
+    for (const PodIx index : job.pods) {
+      const Pod& pod = state_.pod(index);
+      if (pod.withdrawn && !with_withdrawn) continue;
+      auto shape = std::ranges::find(shapes, pod.shape);
+      if (shape == shapes.end()) {
+        spec.shapes.push_back(inventory_.shape(pod.shape).spec);
+        shape = shapes.insert(shapes.end(), pod.shape);
+      }
+      // A withdrawn pod is in no group; the root stands in until it is withdrawn again.
+      spec.pods.push_back({.id = pod.id,
+                           .group = pod.withdrawn ? 0 : pod.group,
+                           .shape = static_cast<uint32_t>(shape - shapes.begin())});
+    }
+    return spec;
+  }
+
+  void add_pods() {
+    for (const Job& job : state_.jobs()) {
+      for (const PodIx index : job.pods) {
+        const Pod& pod = state_.pod(index);
+        if (pod.holds() || (pod.incarnation == 0 && pod.phase == PodPhase::kPending)) continue;
+        add(PodFound{.pod = pod.id,
+                     .incarnation = pod.incarnation,
+                     .phase = static_cast<uint8_t>(pod.phase)});
+      }
+    }
+    for (const uint32_t slot : inventory_.nodes_by_rank()) {
+      // The list of a node begins with the pod that came last.
+      std::vector<PodIx> pods;
+      for (PodIx pod = inventory_.nodes()[slot].first_pod; pod.valid();
+           pod = state_.pod(pod).next_on_node) {
+        pods.push_back(pod);
+      }
+      for (size_t i = pods.size(); i-- > 0;) add_holding(state_.pod(pods[i]));
+    }
+  }
+
+  void add_holding(const Pod& pod) {
+    const Node& node = inventory_.node(pod.node);
+    PodFound found{.pod = pod.id,
+                   .incarnation = pod.incarnation,
+                   .node = node.name,
+                   .phase = static_cast<uint8_t>(pod.phase),
+                   .from = pod.interval.from,
+                   .until = pod.interval.until,
+                   .confirmed = pod.holding == HoldingState::kConfirmed};
+    for (DeviceMask rest = pod.devices; rest != 0; rest &= rest - 1) {
+      const Gpu& gpu = node.gpus[static_cast<size_t>(std::countr_zero(rest))];
+      found.gpus.push_back(inventory_.name(gpu.id));
+    }
+    add(std::move(found));
+  }
+
+  void add_history(const Job& job) {
+    const bool plain = job.failed_starts == 0 && job.backoff_until == base::Instant{} &&
+                       job.start_deadline == base::Instant::never() && !job.releasing &&
+                       !job.removed;
+    if (plain) return;
+    add(JobRestored{.job = job.id,
+                    .failed_starts = job.failed_starts,
+                    .backoff_until = job.backoff_until,
+                    .start_deadline = job.start_deadline,
+                    .releasing = job.releasing,
+                    .removed = job.removed});
+  }
+
+  const ClusterState& state_;
+  const Inventory& inventory_;
+  std::vector<Event> events_;
+};
+
+}  // namespace
+
+std::vector<Event> take_snapshot(const ClusterState& state) {
+  return SnapshotWriter(state).write();
+}
+
+}  // namespace mainspring::model
