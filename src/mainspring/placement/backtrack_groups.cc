@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups: which domain, and which of the children.
+#include <algorithm>
+#include <functional>
+#include <tuple>
+
+#include "mainspring/base/check.h"
+#include "mainspring/placement/backtrack.h"
+#include "mainspring/placement/node_fit.h"
+
+namespace mainspring::placement {
+
+using model::LevelIx;
+
+bool Backtrack::narrower(LevelIx level, LevelIx wide) const {
+  if (level == wide) return false;
+  if (level == inventory_->node_level()) return true;
+  while (level.valid() && level != wide) level = inventory_->levels()[level.slot].wider;
+  return level.valid();
+}
+
+uint32_t Backtrack::fixed_scope(uint32_t group, uint32_t scope) {
+  const GroupDemand& demand = demand_->group(group);
+  if (!demand.required.valid() || !demand.anchor.valid()) return scope;
+  const uint32_t domain = scopes_.domain_of(demand.required, demand.anchor.slot);
+  return domain == Scopes::kNone ? scope : scopes_.in_one(scope, demand.required, domain);
+}
+
+bool Backtrack::enter_group(uint32_t task) {
+  const Task entered = tasks_[task];
+  if (demand_->group(entered.index).need == 0) {
+    current_ = entered.next;
+    return true;
+  }
+  return watch(entered) && open_stages(task);
+}
+
+bool Backtrack::enter_wish(uint32_t task) { return open_stages(task); }
+
+// The order of what is tried; see the header of the class. Where the preferred level is narrower
+// than a required one of the same topology, both are chosen at once: the domain that the group
+// must have is the one in which its wish comes true.
+Backtrack::Stage Backtrack::stage_of(const Task& task, uint32_t number) const {
+  const GroupDemand& group = demand_->group(task.index);
+  const bool anchored = group.anchor.valid() && group.required.valid();
+  const bool wish = group.preferred.valid() && (group.pods_least > 1 || group.anchor.valid());
+  const bool both =
+      wish && group.required.valid() && !anchored && narrower(group.preferred, group.required);
+  const LevelIx few = wish ? group.preferred : LevelIx{};
+  if (task.kind == TaskKind::kGroup && !both) {
+    return {.level = anchored ? LevelIx{} : group.required, .last = true};
+  }
+  const LevelIx outermost = both ? group.required : LevelIx{};
+  if (!wish || (!both && scopes_.inside_one(task.scope, group.preferred))) return {.last = true};
+  const Stage last{.level = outermost, .few = few, .last = true};
+  if (!wishes_) return last;
+  uint32_t at = 0;
+  LevelIx level = few;
+  if (group.anchor.valid()) level = LevelIx{};
+  for (; level.valid() && level != outermost; level = inventory_->levels()[level.slot].wider) {
+    if (scopes_.inside_one(task.scope, level)) break;
+    if (at++ == number) {
+      return {.level = level, .few = level == few ? LevelIx{} : few, .bounded = true, .soft = true};
+    }
+  }
+  if (at == number) return {.level = outermost, .few = few, .bounded = true, .soft = true};
+  return last;
+}
+
+bool Backtrack::open_stages(uint32_t task) {
+  const Stage first = stage_of(tasks_[task], 0);
+  if (first.last && !first.level.valid()) {
+    return apply_alternative(tasks_[task], first, {});
+  }
+  Choice& choice = push_choice(ChoiceKind::kAlternative);
+  choice.index = task;
+  choice.candidate = static_cast<uint32_t>(alternatives_.size());
+  list_alternatives(tasks_[task], first);
+  choice.mark.alternatives = static_cast<uint32_t>(alternatives_.size());
+  if (first.soft) {
+    choice.soft_before = soft_;
+    soft_ = static_cast<uint32_t>(choices_.size() - 1);
+  }
+  return next_alternative();
+}
+
+bool Backtrack::next_alternative() {
+  for (;;) {
+    Choice& choice = choices_.back();
+    const Task task = tasks_[choice.index];
+    const Stage stage = stage_of(task, choice.stage);
+    const uint32_t first = choice.candidate;
+    if (first + choice.position < choice.mark.alternatives) {
+      const Alternative alternative = alternatives_[first + choice.position++];
+      choice.deadline = steps_ + limits_.steps_per_wish;
+      return apply_alternative(task, stage, alternative);
+    }
+    if (stage.last) {
+      pop_choice();
+      return false;
+    }
+    ++choice.stage;
+    choice.position = 0;
+    alternatives_.resize(first);
+    const Stage next = stage_of(task, choice.stage);
+    if (!next.soft && soft_ + size_t{1} == choices_.size()) soft_ = choice.soft_before;
+    list_alternatives(task, next);
+    choice.mark.alternatives = static_cast<uint32_t>(alternatives_.size());
+  }
+}
+
+bool Backtrack::apply_alternative(const Task& task, const Stage& stage,
+                                  const Alternative& alternative) {
+  const GroupDemand& group = demand_->group(task.index);
+  uint32_t scope = task.scope;
+  if (stage.level.valid()) scope = scopes_.in_one(scope, stage.level, alternative.slot);
+  if (task.kind == TaskKind::kGroup && !stage.level.valid()) {
+    scope = fixed_scope(task.index, scope);
+  }
+  if (stage.few.valid()) {
+    scope = scopes_.in_few(scope, stage.few, stage.bounded ? alternative.most : Scopes::kAnyNumber);
+    if (group.anchor.valid()) open_held(task.index, scope);
+  }
+  const bool wish_is_open = task.kind == TaskKind::kGroup && group.preferred.valid() &&
+                            !stage.few.valid() && !(stage.soft && stage.level == group.preferred);
+  if (wish_is_open) {
+    current_ = push_task(TaskKind::kWish, task.index, 0, 0, scope, task.next);
+    return true;
+  }
+  entered_.push_back({task.index, scope});
+  current_ = push_task(TaskKind::kPick, task.index, 0, group.need, scope, task.next);
+  return true;
+}
+
+void Backtrack::open_held(uint32_t group, uint32_t scope) {
+  demand_->held_nodes(group, slots_);
+  for (const uint32_t slot : slots_) scopes_.open(scope, slot);
+}
+
+int64_t Backtrack::weight_of(const model::Free& free, const Demand& demand) const {
+  if (demand.gpu_milli > 0) return free.gpu_milli;
+  return free.resources[model::Resource::kCpuMilli];
+}
+
+// Tightest first among those whose sums suffice; with a bound on the number of narrower domains,
+// the fewest first.
+void Backtrack::list_alternatives(const Task& task, const Stage& stage) {
+  const GroupDemand& group = demand_->group(task.index);
+  const size_t first = alternatives_.size();
+  const auto add = [&](Alternative alternative, uint32_t scope) {
+    if (!stage.bounded || !stage.few.valid()) {
+      alternatives_.push_back(alternative);
+      return;
+    }
+    constexpr uint32_t kMoreDomains = 3;
+    const uint32_t fewest = fewest_domains(task, stage.few, scope);
+    if (fewest == kNone) return;
+    for (uint32_t extra = 0; extra < kMoreDomains; ++extra) {
+      alternative.most = fewest + extra;
+      alternatives_.push_back(alternative);
+    }
+  };
+  if (!stage.level.valid()) {
+    add({}, task.scope);
+    return;
+  }
+  scopes_.domains(task.scope, stage.level, choosable_);
+  const bool nodes = stage.level == inventory_->node_level();
+  for (const uint32_t slot : choosable_) {
+    const model::Free& free = nodes ? bins_.free(slot) : bins_.domain_free(model::DomainIx{slot});
+    if (!group.least.within(free)) continue;
+    const Scopes::Mark before = scopes_.mark();
+    const uint32_t scope = scopes_.in_one(task.scope, stage.level, slot);
+    add({.slot = slot,
+         .weight = weight_of(free, group.least),
+         .rank = scopes_.rank_of(stage.level, slot)},
+        scope);
+    scopes_.undo(before);
+  }
+  std::ranges::sort(alternatives_.begin() + static_cast<std::ptrdiff_t>(first), alternatives_.end(),
+                    [](const Alternative& left, const Alternative& right) {
+                      return std::tuple(left.most, left.weight, left.rank) <
+                             std::tuple(right.most, right.weight, right.rank);
+                    });
+}
+
+// How many of `sums_`, largest first, make up `wanted`: raises `fewest`; false if all do not.
+bool Backtrack::fewest_of(int64_t wanted, uint32_t& fewest) {
+  std::ranges::sort(sums_, std::greater{});
+  uint32_t used = 0;
+  while (wanted > 0 && used < sums_.size() && sums_[used] > 0) wanted -= sums_[used++];
+  fewest = std::max(fewest, used);
+  return wanted <= 0;
+}
+
+// Into `sums_`: how many pods of the run each domain of `domain_list_` takes, alone.
+void Backtrack::sum_fits(uint32_t run, LevelIx level, uint32_t scope) {
+  const model::Shape& shape = inventory_->shape(demand_->run(run).shape);
+  const int64_t count = demand_->run(run).count;
+  const auto fits = [&](uint32_t slot) -> int64_t {
+    if (!scopes_.contains(scope, slot)) return 0;
+    if (!eligible(*inventory_, shape, inventory_->nodes()[slot])) return 0;
+    return fit_count(shape, bins_.free(slot).resources, bins_.gpus(slot), count);
+  };
+  sums_.clear();
+  for (const uint32_t domain : domain_list_) {
+    int64_t sum = 0;
+    if (level == inventory_->node_level()) {
+      sum = fits(domain);
+    } else {
+      for (const uint32_t slot : inventory_->domains()[domain].nodes) sum += fits(slot);
+    }
+    sums_.push_back(sum);
+  }
+}
+
+// A lower bound of the number of domains that the group needs; kNone if all together do not do.
+uint32_t Backtrack::fewest_domains(const Task& task, LevelIx few, uint32_t scope) {
+  const GroupDemand& group = demand_->group(task.index);
+  if (group.anchor.valid()) {
+    demand_->held_nodes(task.index, slots_);
+    for (uint32_t& slot : slots_) slot = scopes_.domain_of(few, slot);
+    std::ranges::sort(slots_);
+    return std::max(
+        1U, static_cast<uint32_t>(std::unique(slots_.begin(), slots_.end()) - slots_.begin()));
+  }
+  scopes_.domains(scope, few, domain_list_);
+  uint32_t fewest = 1;
+  const auto bound = [&](int64_t wanted, auto amount) {
+    if (wanted <= 0) return true;
+    sums_.clear();
+    for (const uint32_t slot : domain_list_) {
+      sums_.push_back(amount(few == inventory_->node_level()
+                                 ? bins_.free(slot)
+                                 : bins_.domain_free(model::DomainIx{slot})));
+    }
+    return fewest_of(wanted, fewest);
+  };
+  bool enough =
+      bound(group.least.gpus, [](const model::Free& free) { return free.gpus; }) &&
+      bound(group.least.gpu_milli, [](const model::Free& free) { return free.gpu_milli; });
+  for (size_t i = 0; enough && i < model::kResourceCount; ++i) {
+    enough = bound(group.least.resources.amounts[i],
+                   [i](const model::Free& free) { return free.resources.amounts[i]; });
+  }
+  for (const Item& item : demand_->items(group)) {
+    const uint32_t others = group.items_available - item.available;
+    if (!enough || !item.is_run || group.need <= others) continue;
+    sum_fits(item.index, few, scope);
+    enough = fewest_of(group.need - others, fewest);
+  }
+  return enough ? fewest : kNone;
+}
+
+bool Backtrack::enter_pick(uint32_t task) {
+  const Task entered = tasks_[task];
+  const GroupDemand& group = demand_->group(entered.index);
+  if (entered.count == 0 || entered.from == group.item_count) {
+    MAINSPRING_CHECK(entered.count == 0, "a group ran out of children");
+    current_ = entered.next;
+    return true;
+  }
+  const Item& item = demand_->items(group)[entered.from];
+  const uint32_t most = std::min(item.available, entered.count);
+  const uint32_t least = entered.count - std::min(entered.count, item.available_after);
+  if (most > least) {
+    Choice& choice = push_choice(ChoiceKind::kPick);
+    choice.index = task;
+    choice.tried = most;
+    choice.least = least;
+  }
+  return pick(task, most);
+}
+
+// Lighter children are picked first and stand behind the heavier ones: those are placed first.
+bool Backtrack::pick(uint32_t task, int64_t count) {
+  const Task entered = tasks_[task];
+  const Item& item = demand_->items(demand_->group(entered.index))[entered.from];
+  uint32_t next = entered.next;
+  const auto taken = static_cast<uint32_t>(count);
+  if (taken > 0 && item.is_run) {
+    next = push_task(TaskKind::kRun, item.index, 0, taken, entered.scope, next);
+  } else if (taken > 0) {
+    next = push_task(TaskKind::kMembers, item.index, 0, taken, entered.scope, next);
+  }
+  current_ = push_task(TaskKind::kPick, entered.index, entered.from + 1, entered.count - taken,
+                       entered.scope, next);
+  return true;
+}
+
+bool Backtrack::enter_members(uint32_t task) {
+  const Task entered = tasks_[task];
+  uint32_t next = entered.next;
+  if (entered.count > 1) {
+    next = push_task(TaskKind::kMembers, entered.index, entered.from + 1, entered.count - 1,
+                     entered.scope, next);
+  }
+  const uint32_t group = demand_->member(demand_->group_class(entered.index).first + entered.from);
+  current_ = push_task(TaskKind::kGroup, group, 0, 0, entered.scope, next);
+  return true;
+}
+
+}  // namespace mainspring::placement
