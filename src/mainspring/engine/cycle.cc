@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mainspring/engine/cycle.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "mainspring/base/check.h"
+#include "mainspring/model/gang.h"
+#include "mainspring/placement/best_fit_scorer.h"
+#include "mainspring/placement/diagnose.h"
+
+namespace mainspring::engine {
+
+using base::Instant;
+using model::ClusterState;
+using model::JobIx;
+using model::Plan;
+using model::Verdict;
+using model::VerdictKind;
+
+namespace {
+
+constexpr uint64_t kNeverTried = ~0ULL;
+
+// Doubles with every failed start, up to the configured most.
+base::Duration backoff(const model::CoreConfig& config, uint32_t failed_starts) {
+  base::Duration wait = config.retry_backoff_first;
+  for (uint32_t i = 0; i < failed_starts && wait < config.retry_backoff_max; ++i) wait.ms *= 2;
+  return std::min(wait, config.retry_backoff_max);
+}
+
+model::PodBinding binding_of(const ClusterState& state, const model::Pod& pod) {
+  const model::Node& node = state.inventory().node(pod.node);
+  model::PodBinding binding{.pod = pod.id, .incarnation = pod.incarnation, .node = node.name};
+  for (size_t device = 0; device < node.gpus.size(); ++device) {
+    if ((pod.devices >> device & 1) == 0) continue;
+    binding.gpus.push_back(state.inventory().name(node.gpus[device].id));
+  }
+  return binding;
+}
+
+}  // namespace
+
+Engine::Engine(EngineOptions options)
+    : options_(options),
+      scorer_(std::make_unique<placement::BestFitScorer>()),
+      search_(std::make_unique<placement::GangSearch>(*scorer_, options.search)) {}
+
+Engine::~Engine() = default;
+
+model::Placer& Engine::placer() { return *search_; }
+
+Plan Engine::run_cycle(ClusterState& state, Instant now) {
+  Plan plan;
+  counts_ = {};
+  queue_.sync(state, now);
+  expire(state, now, plan);
+  repair(state, now, plan);
+  start(state, now, plan);
+  grow(state, now, plan);
+  if (options_.explain) explain_arrivals(state, plan);
+  queue_.sync(state, now);
+  plan.next_wake = queue_.first_backoff_end();
+  if (!queue_.deadlines().empty()) {
+    plan.next_wake = std::min(plan.next_wake, queue_.deadlines().begin()->first);
+  }
+  return plan;
+}
+
+void Engine::expire(ClusterState& state, Instant now, Plan& plan) {
+  std::vector<uint32_t> due;
+  for (const auto& [deadline, slot] : queue_.deadlines()) {
+    if (deadline > now) break;
+    due.push_back(slot);
+  }
+  for (const uint32_t slot : due) {
+    const JobIx index = state.job_index(slot);
+    const model::Job& job = state.job(index);
+    if (minimum_met(state, job, model::Counts::kStarted)) {
+      // Only pods above the minimum are late; the gang runs.
+      state.set_start_deadline(index, Instant::never());
+      continue;
+    }
+    const bool whole = minimum_met(state, job, model::Counts::kHolding);
+    release(state, index,
+            whole ? model::ReleaseReason::kStartTimeout : model::ReleaseReason::kBelowMinimum, now,
+            plan);
+  }
+  queue_.sync(state, now);
+}
+
+void Engine::release(ClusterState& state, JobIx index, model::ReleaseReason reason, Instant now,
+                     Plan& plan) {
+  const model::Job& job = state.job(index);
+  model::Release decision{.job = job.id, .reason = reason};
+  for (const model::PodIx pod_index : job.pods) {
+    const model::Pod& pod = state.pod(pod_index);
+    if (pod.holds()) decision.pods.push_back({.pod = pod.id, .incarnation = pod.incarnation});
+  }
+  decision.retry_at = now + backoff(state.config(), job.failed_starts);
+  state.begin_release(index, decision.retry_at);
+  plan.decisions.emplace_back(std::move(decision));
+}
+
+Verdict Engine::try_job(ClusterState& state, JobIx index, Instant now, Plan& plan) {
+  ++counts_.jobs_tried;
+  const model::Job& job = state.job(index);
+  const Instant until = job.expected_run.ms > 0 ? now + job.expected_run : Instant::never();
+  model::Trial trial(state);
+  Verdict verdict = search_->place(trial, {.job = index, .when = {now, until}, .grow = true});
+  if (verdict.kind != VerdictKind::kNow) return verdict;
+  model::Bind decision{.job = job.id};
+  for (const model::PodIx pod_index : job.pods) {
+    const model::Pod& pod = state.pod(pod_index);
+    if (pod.holding == model::HoldingState::kProposed) {
+      decision.pods.push_back(binding_of(state, pod));
+    }
+  }
+  trial.commit();
+  MAINSPRING_CHECK(minimum_met(state, job, model::Counts::kHolding),
+                   "a job was started below its minimum");
+  if (decision.pods.empty()) return verdict;
+  counts_.pods_bound += static_cast<int64_t>(decision.pods.size());
+  if (is_gang(job) && !minimum_met(state, job, model::Counts::kStarted)) {
+    state.set_start_deadline(index, now + state.config().gang_start_timeout);
+  }
+  plan.decisions.emplace_back(std::move(decision));
+  return verdict;
+}
+
+void Engine::repair(ClusterState& state, Instant now, Plan& plan) {
+  const std::vector<policy::JobKey> broken(queue_.repairs().begin(), queue_.repairs().end());
+  for (const policy::JobKey& key : broken) {
+    const JobIx index = state.job_index(key.slot);
+    if (state.job(index).start_deadline == Instant::never()) {
+      state.set_start_deadline(index, now + state.config().gang_start_timeout);
+    }
+    tried_at_gains_.resize(std::max<size_t>(tried_at_gains_.size(), key.slot + 1), kNeverTried);
+    if (tried_at_gains_[key.slot] == state.inventory().gains()) continue;
+    const Verdict verdict = try_job(state, index, now, plan);
+    tried_at_gains_[key.slot] =
+        verdict.kind == VerdictKind::kNow ? kNeverTried : state.inventory().gains();
+  }
+}
+
+void Engine::start(ClusterState& state, Instant now, Plan& plan) {
+  while (const auto head = queue_.next_open(state.inventory().gains())) {
+    const auto& [key, signature] = *head;
+    const Verdict verdict = try_job(state, state.job_index(key.slot), now, plan);
+    if (verdict.kind == VerdictKind::kNow) {
+      ++counts_.jobs_started;
+      queue_.sync(state, now);
+      continue;
+    }
+    queue_.refuse(signature, state.inventory().gains());
+    refused(state, key, signature, verdict, plan);
+  }
+}
+
+void Engine::grow(ClusterState& state, Instant now, Plan& plan) {
+  queue_.sync(state, now);
+  const std::vector<policy::JobKey> growing(queue_.growing().begin(), queue_.growing().end());
+  for (const policy::JobKey& key : growing) {
+    tried_at_gains_.resize(std::max<size_t>(tried_at_gains_.size(), key.slot + 1), kNeverTried);
+    if (tried_at_gains_[key.slot] == state.inventory().gains()) continue;
+    const size_t before = plan.decisions.size();
+    try_job(state, state.job_index(key.slot), now, plan);
+    const bool grew = plan.decisions.size() > before;
+    tried_at_gains_[key.slot] = grew ? kNeverTried : state.inventory().gains();
+  }
+}
+
+// The answer is made anew when the search's own word or the layout of the cluster changed; the
+// exact counts of the moment are made on demand by `verdict`.
+void Engine::refused(ClusterState& state, const policy::JobKey& key, uint32_t signature,
+                     const Verdict& coarse, Plan& plan) {
+  if (!options_.explain) return;
+  if (answers_.size() <= signature) answers_.resize(signature + 1);
+  Answer& answer = answers_[signature];
+  const uint64_t layouts = state.inventory().layouts();
+  if (answer.known && answer.layouts == layouts && answer.coarse.code == coarse.code) return;
+  Verdict full = placement::diagnose(state, *search_, state.job_index(key.slot), coarse);
+  const bool told = answer.known && answer.full.kind == full.kind && answer.full.code == full.code;
+  answer = {.coarse = coarse, .full = std::move(full), .layouts = layouts, .known = true};
+  if (told) return;
+  for (const policy::JobKey& waiting : queue_.lines().at(signature).jobs) {
+    plan.explanations.push_back({.job = waiting.id, .verdict = answer.full});
+  }
+}
+
+// Jobs that joined a line whose answer is known already.
+void Engine::explain_arrivals(const ClusterState& state, Plan& plan) {
+  std::set<std::string> told;
+  for (const model::Explanation& explanation : plan.explanations) told.insert(explanation.job);
+  for (const uint32_t slot : queue_.take_arrivals()) {
+    const model::Job& job = state.jobs()[slot];
+    const auto line = queue_.lines().find(job.signature);
+    if (!job.alive || line == queue_.lines().end()) continue;
+    if (!line->second.jobs.contains(policy::key_of(job, slot))) continue;
+    if (told.contains(job.id)) continue;
+    plan.explanations.push_back({.job = job.id, .verdict = answers_[job.signature].full});
+  }
+}
+
+Verdict Engine::verdict(ClusterState& state, JobIx index) {
+  const model::Job& job = state.job(index);
+  if (job.pods_pending == 0 || job.removed) return {};
+  if (job.releasing || job.backoff_until > state.now()) {
+    return {.kind = VerdictKind::kNotNow, .code = model::ReasonCode::kBackingOff};
+  }
+  model::Trial trial(state);
+  const Verdict coarse = search_->place(trial, {.job = index, .when = {state.now()}});
+  trial.rollback(0);
+  if (coarse.kind == VerdictKind::kNow) return coarse;
+  return placement::diagnose(state, *search_, index, coarse);
+}
+
+}  // namespace mainspring::engine
