@@ -147,12 +147,14 @@ std::optional<Verdict> Diagnosis::class_never(const GangNeed& need) const {
 }
 
 std::optional<Verdict> Diagnosis::class_not_now(const GangNeed& need) const {
+  const bool gang_free_in_sum =
+      single() || GapSearch(state_, job_, classes_, surveys_, need).free_in_sum(0);
   const auto blocked = [&](size_t i) {
     if (surveys_[i].takes_now > 0) return std::optional<Verdict>();
     ReasonCode code = ReasonCode::kNotEnoughFree;
     if (surveys_[i].capable_usable == 0) {
       code = ReasonCode::kNodesUnavailable;
-    } else if (enough_in_sum(surveys_[i], shape(i))) {
+    } else if (enough_in_sum(surveys_[i], shape(i)) && gang_free_in_sum) {
       code = ReasonCode::kFragmented;
     }
     return std::optional(about_class(VerdictKind::kNotNow, code, i));
@@ -193,7 +195,7 @@ std::optional<Verdict> Diagnosis::group_not_now(const GangNeed& need) {
     if (!search.bound(i)) continue;
     const Gap gap = search.nearest(i, Room::kFreeNow);
     if (gap.none()) continue;
-    ReasonCode code = gap.enough_in_sum() ? ReasonCode::kFragmented : ReasonCode::kNotEnoughFree;
+    ReasonCode code = search.free_in_sum(i) ? ReasonCode::kFragmented : ReasonCode::kNotEnoughFree;
     if (!search.nearest(i, Room::kEmptiedUsable).none()) code = ReasonCode::kNodesUnavailable;
     Verdict verdict = about_group(VerdictKind::kNotNow, code, i, gap);
     count_outside(verdict, i, need);

@@ -403,7 +403,7 @@ TEST_F(Diagnose, GangLacksPlacesInItsBestRack) {
   occupy("c", "n2", shape(2), {"g0", "g1"});
   const Verdict verdict = ask(gang("job", {shape(2), shape(2), shape(2), shape(2)}, "rack"));
   EXPECT_EQ(verdict.kind, VerdictKind::kNotNow);
-  EXPECT_EQ(verdict.code, ReasonCode::kNotEnoughFree);
+  EXPECT_EQ(verdict.code, ReasonCode::kFragmented) << "9 GPUs are free, but not in one rack";
   EXPECT_EQ(verdict.nearest_miss.domain, "rack:r1");
   EXPECT_EQ(verdict.nearest_miss.short_of,
             (Short{{"places", 1}, {"gpu", 2}, {"gpu-milli", 2'000}}));

@@ -20,13 +20,17 @@ struct Candidate {
   std::vector<int64_t> fit;  // pods, by class
 };
 
-Free room_of(const Node& node, Room room) {
-  if (room == Room::kFreeNow) return node.free;
-  Free free;
-  free.resources = node.allocatable;
-  for (const model::Gpu& gpu : node.gpus) free.gpus += gpu.present ? 1 : 0;
-  free.gpu_milli = free.gpus * model::kWholeGpuMilli;
-  return free;
+void add_room(const Node& node, Room room, Free& sum) {
+  if (room == Room::kFreeNow) {
+    sum.resources += node.free.resources;
+    sum.gpus += node.free.gpus;
+    sum.gpu_milli += node.free.gpu_milli;
+    return;
+  }
+  sum.resources += node.allocatable;
+  const auto present = std::ranges::count_if(node.gpus, &model::Gpu::present);
+  sum.gpus += present;
+  sum.gpu_milli += present * model::kWholeGpuMilli;
 }
 
 int64_t positive(int64_t amount) { return std::max<int64_t>(0, amount); }
@@ -89,12 +93,12 @@ std::string GapSearch::name_of(uint32_t place, LevelIx level) const {
   return inventory.domains()[place].path;
 }
 
-Gap GapSearch::nearest(uint32_t group, Room room) const {
+Gap GapSearch::nearest_of(LevelIx level, uint32_t group, Room room) const {
   const auto& inventory = state_.inventory();
-  const LevelIx level = job_.groups[group].required_level;
   std::vector<Candidate> candidates(
       !level.valid() ? 1 : std::max(inventory.domains().size(), inventory.nodes().size()));
-  const uint32_t pinned = room == Room::kFreeNow ? pinned_place(group) : kNowhere;
+  const bool pinnable = level.valid() && room == Room::kFreeNow;
+  const uint32_t pinned = pinnable ? pinned_place(group) : kNowhere;
   for (const uint32_t slot : inventory.nodes_by_rank()) {
     const Node& node = inventory.nodes()[slot];
     if (!node.listed || (room == Room::kEmptiedUsable && !node.usable())) continue;
@@ -103,14 +107,13 @@ Gap GapSearch::nearest(uint32_t group, Room room) const {
     Candidate& candidate = candidates[place];
     candidate.seen = true;
     candidate.fit.resize(classes_.size(), 0);
-    const Free free = room_of(node, room);
-    candidate.room.resources += free.resources;
-    candidate.room.gpus += free.gpus;
-    candidate.room.gpu_milli += free.gpu_milli;
+    bool serves = false;
     for (size_t i = 0; i < classes_.size(); ++i) {
       const Survey& seen = surveys_[i];
       candidate.fit[i] += room == Room::kFreeNow ? seen.fit_now[slot] : seen.fit_emptied[slot];
+      serves = serves || seen.fit_emptied[slot] > 0;
     }
+    if (serves) add_room(node, room, candidate.room);
   }
   std::optional<Gap> best;
   for (uint32_t place = 0; place < candidates.size(); ++place) {

@@ -49,9 +49,17 @@ class GapSearch {
 
   // The domain of the group's required level, or the cluster, that lacks the least. A group that
   // holds places stays in its domain while free room is looked at. O(nodes × classes).
-  [[nodiscard]] Gap nearest(uint32_t group, Room room) const;
+  [[nodiscard]] Gap nearest(uint32_t group, Room room) const {
+    return nearest_of(job_.groups[group].required_level, group, room);
+  }
+
+  // Whether what the group needs is free in sum over all nodes that could take any of its pods.
+  [[nodiscard]] bool free_in_sum(uint32_t group) const {
+    return nearest_of({}, group, Room::kFreeNow).enough_in_sum();
+  }
 
  private:
+  [[nodiscard]] Gap nearest_of(model::LevelIx level, uint32_t group, Room room) const;
   [[nodiscard]] uint32_t place_of(const model::Node& node, uint32_t slot,
                                   model::LevelIx level) const;
   [[nodiscard]] uint32_t pinned_place(uint32_t group) const;
