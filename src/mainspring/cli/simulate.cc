@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <string>
+
+#include <CLI/App.hpp>
+#include <CLI/Validators.hpp>
+#include <fmt/core.h>
+
+#include "mainspring/cli/seed_list.h"
+#include "mainspring/cli/simulate_reports.h"
+#include "mainspring/cli/static_comparison.h"
+#include "mainspring/cli/subcommands.h"
+#include "mainspring/config/scenario.h"
+
+namespace mainspring::cli {
+namespace {
+
+using base::Result;
+
+struct SimulateFlags {
+  std::string input;
+  std::string policies = "mainspring";
+  std::string seeds;
+  std::string traces;
+  std::string record;
+  std::string tie_break = "first";
+  bool json = false;
+  bool check = false;
+  bool no_checker = false;
+};
+
+Result<std::vector<uint64_t>> seeds_of(const SimulateFlags& flags,
+                                       const config::Scenario& scenario) {
+  if (flags.seeds.empty()) return std::vector<uint64_t>{scenario.seed};
+  return parse_seeds(flags.seeds);
+}
+
+ExitCode compare_policies(const SimulateFlags& flags, const config::Scenario& scenario) {
+  if (flags.traces.empty()) {
+    return report({.message = "--traces: is missing; the scenario " + scenario.name +
+                              " reads a public trace, and this says in which folder it lies"});
+  }
+  if (!flags.record.empty()) {
+    return report({.message = "--record: has no meaning for a static list of pods"});
+  }
+  const auto seeds = seeds_of(flags, scenario);
+  if (!seeds) return report(seeds.error());
+  const auto policies = parse_names(flags.policies, "--policies", static_policies());
+  if (!policies) return report(policies.error());
+  const StaticRequest request{
+      .traces_folder = flags.traces,
+      .seeds = *seeds,
+      .policies = *policies,
+      .tie_break = flags.tie_break == "random" ? sim::TieBreak::kRandom : sim::TieBreak::kFirst,
+      .check = !flags.no_checker};
+  const auto comparison = compare_static(scenario, request);
+  if (!comparison) return report(comparison.error());
+  print_static_report(scenario, *comparison, flags.json);
+  for (const PolicyResult& result : comparison->policies) {
+    if (result.invariant_violations > 0) return ExitCode::kFailed;
+  }
+  return ExitCode::kOk;
+}
+
+ExitCode run_simulate(const SimulateFlags& flags) {
+  const auto scenario = config::read_scenario(flags.input);
+  if (!scenario) return report(scenario.error());
+  return compare_policies(flags, *scenario);
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("simulate", "Run a scenario in virtual time, or replay a recorded run");
+  auto flags = std::make_shared<SimulateFlags>();
+  command->add_option("input", flags->input, "A scenario (.yaml), or a file that --record wrote")
+      ->required()
+      ->type_name("FILE");
+  command
+      ->add_option("--policies", flags->policies,
+                   "Who decides, separated by commas: mainspring, and on public lists also "
+                   "random, dot-product, gpu-clustering, gpu-packing, best-fit, first-fit, "
+                   "fgd-naive, fgd")
+      ->type_name("NAME,...");
+  command
+      ->add_option("--seeds", flags->seeds, "Runs to make: 42..51, or 1,2,3 [the scenario's seed]")
+      ->type_name("LIST");
+  command->add_option("--traces", flags->traces, "Folder of the public traces")->type_name("DIR");
+  command->add_flag("--json", flags->json, "Print JSON (mainspring.simulate/1)");
+  command
+      ->add_option("--record", flags->record, "Write snapshot and events of the run to this file")
+      ->type_name("FILE");
+  command->add_flag("--check", flags->check, "Check what the scenario expects; exit 1 if it fails");
+  command
+      ->add_option("--tie-break", flags->tie_break,
+                   "Among equal nodes a baseline takes the first, or a random one")
+      ->check(CLI::IsMember({"first", "random"}))
+      ->type_name("first|random");
+  command->add_flag("--no-checker", flags->no_checker,
+                    "Do not check the invariants after each step");
+  command->footer(
+      "\nExamples:\n"
+      "  mainspring simulate scenarios/gangs/elastic.yaml --check\n"
+      "  mainspring simulate scenarios/faults/lost-node.yaml --record run.events\n"
+      "  mainspring simulate run.events\n"
+      "  mainspring simulate scenarios/openb/default.yaml --traces DIR --seeds 42..51 \\\n"
+      "      --policies fgd,best-fit,mainspring --json");
+  command->callback([&action, flags] { action = [flags] { return run_simulate(*flags); }; });
+}
+
+}  // namespace mainspring::cli
