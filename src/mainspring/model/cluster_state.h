@@ -92,6 +92,7 @@ class ClusterState {
   base::Status on(const BindRefused& event);
   base::Status on(const PodFound& event);
   base::Status on(const ConfigChanged& event);
+  base::Status on(const GpuModelsRestored& event);
   base::Status on(const JobRestored& event);
   base::Status on(const DemandRestored& event);
   base::Status on(const Tick& event);

@@ -354,6 +354,10 @@ void ClusterState::resolve_levels() {
   }
 }
 
+Status ClusterState::on(const GpuModelsRestored& event) {
+  return inventory_.number_gpu_models(event.models);
+}
+
 Status ClusterState::on(const JobRestored& event) {
   const JobIx index = find_job(event.job);
   if (!index.valid()) {

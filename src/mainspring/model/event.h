@@ -79,6 +79,11 @@ struct PodFound {
 struct ConfigChanged {
   CoreConfig config;
 };
+// Every GPU model ever seen, in order of first sight, as a snapshot tells it: their numbers break
+// ties.
+struct GpuModelsRestored {
+  std::vector<std::string> models;
+};
 // What a job has been through, as a snapshot tells it.
 struct JobRestored {
   std::string job;
@@ -98,7 +103,7 @@ struct Tick {};
 
 using EventBody = std::variant<NodeChanged, NodeGone, GpuSampled, JobChanged, JobGone, PodBound,
                                PodStarted, PodStopping, PodGone, BindRefused, PodFound,
-                               ConfigChanged, JobRestored, DemandRestored, Tick>;
+                               ConfigChanged, GpuModelsRestored, JobRestored, DemandRestored, Tick>;
 
 struct Event {
   uint64_t sequence = 0;

@@ -133,6 +133,15 @@ base::Result<uint8_t> Inventory::gpu_model_number(const std::string& name) {
   return static_cast<uint8_t>(gpu_models_.size() - 1);
 }
 
+base::Status Inventory::number_gpu_models(std::span<const std::string> names) {
+  for (const std::string& name : names) {
+    if (const auto number = gpu_model_number(name); !number) {
+      return base::invalid(number.error().message);
+    }
+  }
+  return {};
+}
+
 base::Status Inventory::set_gpu_resources(std::span<const std::string> names) {
   // Numbers stay what they are, since devices carry them.
   for (const std::string& name : names) {

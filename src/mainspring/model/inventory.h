@@ -74,6 +74,8 @@ class Inventory {
   void sample_gpu(NodeIx node, size_t device, bool healthy, int64_t foreign_memory_bytes);
   base::Status set_topologies(std::span<const TopologySpec> topologies);
   base::Status set_gpu_resources(std::span<const std::string> names);
+  // Gives those that are new their numbers, in this order.
+  base::Status number_gpu_models(std::span<const std::string> names);
 
   // Books `shape` on the node and devices; the caller keeps the pod's row.
   void take(NodeIx node, ShapeIx shape, DeviceMask devices);

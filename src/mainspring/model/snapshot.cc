@@ -9,7 +9,8 @@ namespace mainspring::model {
 namespace {
 
 // Written in this order, because each part needs what stands before it:
-//   configuration, with every GPU resource name ever known, in order of their numbers
+//   configuration, with every GPU resource name ever known, in order of their numbers; GPU models
+//   likewise
 //   shapes, in order of their numbers
 //   nodes in order of rank, with devices that are gone but held, and strangers on them
 //   jobs, with pods that were withdrawn but hold a place
@@ -26,6 +27,8 @@ class SnapshotWriter {
     wide.gpu_resources.assign(inventory_.gpu_resources().begin(), inventory_.gpu_resources().end());
     const bool narrower = wide.gpu_resources != state_.config().gpu_resources;
     add(ConfigChanged{std::move(wide)});
+    const auto models = inventory_.gpu_models();
+    add(GpuModelsRestored{{models.begin(), models.end()}});
     for (const Shape& shape : inventory_.shapes()) add(DemandRestored{shape.spec, 0, 0});
     for (const uint32_t slot : inventory_.nodes_by_rank()) add_node(inventory_.nodes()[slot]);
     for (const Job& job : state_.jobs()) {
