@@ -26,6 +26,21 @@ uint32_t Backtrack::fixed_scope(uint32_t group, uint32_t scope) {
   return domain == Scopes::kNone ? scope : scopes_.in_one(scope, demand.required, domain);
 }
 
+uint32_t Backtrack::growth_scope(uint32_t group, uint32_t scope) {
+  const GroupDemand& demand = demand_->group(group);
+  if (!demand.required.valid() || demand.anchor.valid()) return fixed_scope(group, scope);
+  scopes_.domains(scope, demand.required, choosable_);
+  const bool nodes = demand.required == inventory_->node_level();
+  uint32_t roomiest = kNone;
+  std::pair<int64_t, int64_t> most{-1, -1};
+  for (const uint32_t slot : choosable_) {
+    const model::Free& free = nodes ? bins_.free(slot) : bins_.domain_free(model::DomainIx{slot});
+    const std::pair room{free.gpu_milli, free.resources[model::Resource::kCpuMilli]};
+    if (room > most) most = room, roomiest = slot;
+  }
+  return roomiest == kNone ? kNone : scopes_.in_one(scope, demand.required, roomiest);
+}
+
 bool Backtrack::enter_group(uint32_t task) {
   const Task entered = tasks_[task];
   if (demand_->group(entered.index).need == 0) {

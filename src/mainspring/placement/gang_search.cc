@@ -60,7 +60,7 @@ void GangSearch::grow() {
       // It had its minimum before the search.
       const uint32_t around =
           group == 0 ? Scopes::kEverywhere : scope_of_group_[demand_.parent(group)];
-      if (around != Scopes::kNone) scope = search_.fixed_scope(group, around);
+      if (around != Scopes::kNone) scope = search_.growth_scope(group, around);
     }
     if (scope != Scopes::kNone) grow_group(group, scope);
   }
