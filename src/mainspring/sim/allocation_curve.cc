@@ -22,11 +22,15 @@ AllocationCurve::AllocationCurve(int64_t capacity_milli) : capacity_milli_(capac
   MAINSPRING_CHECK(capacity_milli > 0, "a share of nothing has no percent");
 }
 
+int64_t AllocationCurve::percent_arrived(int64_t arrived_milli, int64_t capacity_milli) {
+  return divide_to_nearest(100 * arrived_milli, capacity_milli);
+}
+
 void AllocationCurve::arrived(int64_t gpu_milli_requested, int64_t allocated_milli) {
   MAINSPRING_CHECK(allocated_milli >= 0 && allocated_milli <= capacity_milli_,
                    "allocated GPU stays within the capacity");
   arrived_milli_ += gpu_milli_requested;
-  const int64_t percent = divide_to_nearest(100 * arrived_milli_, capacity_milli_);
+  const int64_t percent = percent_arrived(arrived_milli_, capacity_milli_);
   if (percent > kPercentMax) return;
   Point& point = points_[static_cast<size_t>(percent)];
   point.hundredths_sum += divide_to_nearest(10'000 * allocated_milli, capacity_milli_);

@@ -23,6 +23,10 @@ class AllocationCurve {
   // After one arrival was decided. `allocated_milli` is what all placed pods hold now.
   void arrived(int64_t gpu_milli_requested, int64_t allocated_milli);
 
+  // The x of a point: the request that has arrived, in percent of the capacity, to the nearest
+  // whole.
+  [[nodiscard]] static int64_t percent_arrived(int64_t arrived_milli, int64_t capacity_milli);
+
   // In percent; nothing where no arrival rounds to `percent` (0 ≤ percent ≤ 130).
   [[nodiscard]] std::optional<double> at(int percent) const;
 
