@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/core.h>
+
+#include "mainspring/base/check.h"
+#include "mainspring/base/rng.h"
+#include "mainspring/cli/bench_budgets.h"
+#include "mainspring/cli/bench_world.h"
+#include "mainspring/engine/cycle.h"
+
+namespace mainspring::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+constexpr uint64_t kSeed = 42;
+
+size_t pods_bound(const model::Plan& plan) {
+  size_t count = 0;
+  for (const model::Decision& decision : plan.decisions) {
+    if (const auto* bind = std::get_if<model::Bind>(&decision)) count += bind->pods.size();
+  }
+  return count;
+}
+
+// A cluster with its engine; what is submitted is timed from the event to the plan.
+class World {
+ public:
+  World(const TreeShape& tree, const NodeForm& form) {
+    add_tree(state_, tree, form);
+    (void)engine_.run_cycle(state_, {});
+  }
+
+  double submit_ms(model::JobSpec job, model::Plan& plan) {
+    const auto begin = Clock::now();
+    feed(state_, model::JobChanged{std::move(job)});
+    plan = engine_.run_cycle(state_, {});
+    return Milliseconds(Clock::now() - begin).count();
+  }
+
+  void submit(const model::JobSpec& job, size_t pods_expected) {
+    model::Plan plan;
+    (void)submit_ms(job, plan);
+    MAINSPRING_CHECK(pods_bound(plan) == pods_expected, "a benchmark's job was not placed");
+  }
+
+  // The job's pods end and it is deleted.
+  void remove(const model::JobSpec& job) {
+    feed(state_, model::JobGone{job.id});
+    for (const model::PodSpec& pod : job.pods) {
+      const model::PodIx index = state_.find_pod(pod.id);
+      if (!index.valid()) continue;
+      feed(state_, model::PodGone{.pod = pod.id,
+                                  .incarnation = state_.pod(index).incarnation,
+                                  .end = model::PodEnd::kRemoved});
+    }
+    (void)engine_.run_cycle(state_, {});
+  }
+
+  model::ClusterState& state() { return state_; }
+  engine::Engine& engine() { return engine_; }
+
+ private:
+  model::ClusterState state_;
+  engine::Engine engine_;
+};
+
+model::JobSpec preferring_rack(model::JobSpec job) {
+  job.groups[0].preferred_level = "rack";
+  return job;
+}
+
+bool explains(const model::Plan& plan, const std::string& job, model::VerdictKind kind) {
+  return std::any_of(plan.explanations.begin(), plan.explanations.end(), [&](const auto& entry) {
+    return entry.job == job && entry.verdict.kind == kind;
+  });
+}
+
+}  // namespace
+
+// 12,500 nodes × 8 GPUs with 20,000 pods of one to four GPUs; then jobs of a whole node come and
+// go.
+Measurement measure_place_8gpu_job() {
+  World world({.zones = 5, .blocks = 25, .racks = 25, .nodes = 4}, {});
+  base::Rng rng(kSeed);
+  for (int number = 0; number < 20'000; ++number) {
+    const auto gpus = static_cast<uint32_t>(rng.between(1, 4));
+    world.submit(uniform_job(fmt::format("small-{}", number), 1, gpu_shape(gpus)), 1);
+  }
+  std::vector<double> samples;
+  for (int number = 0; number < 3000; ++number) {
+    const model::JobSpec job = uniform_job(fmt::format("large-{}", number), 1, gpu_shape(8, 8000));
+    model::Plan plan;
+    samples.push_back(world.submit_ms(job, plan));
+    MAINSPRING_CHECK(pods_bound(plan) == 1, "a benchmark's job was not placed");
+    // A few stay, so that the next one does not find the same world.
+    if (number % 4 != 0) world.remove(job);
+  }
+  return {.value = quantile(samples, 990), .samples = static_cast<int64_t>(samples.size())};
+}
+
+// 4 zones × 8 blocks × 8 racks × 2 nodes, empty; the gang takes all of it.
+Measurement measure_gang_512_preferred_rack() {
+  World world({.zones = 4, .blocks = 8, .racks = 8, .nodes = 2}, {});
+  std::vector<double> samples;
+  for (int number = 0; number < 100; ++number) {
+    const model::JobSpec job =
+        preferring_rack(uniform_job(fmt::format("gang-{}", number), 512, gpu_shape(8)));
+    model::Plan plan;
+    samples.push_back(world.submit_ms(job, plan));
+    MAINSPRING_CHECK(pods_bound(plan) == 512, "a benchmark's gang was not placed");
+    world.remove(job);
+  }
+  return {.value = quantile(samples, 500), .samples = static_cast<int64_t>(samples.size())};
+}
+
+// All gangs are there when the cycle begins; its time is what counts.
+Measurement measure_gangs_10x5000() {
+  std::vector<double> rates;
+  constexpr size_t kPods = 50'000;
+  for (int round = 0; round < 5; ++round) {
+    World world({.zones = 5, .blocks = 10, .racks = 10, .nodes = 10},
+                {.gpus = 0, .cpu_milli = 32'000});
+    for (int gang = 0; gang < 10; ++gang) {
+      const model::JobSpec job = uniform_job(fmt::format("gang-{}", gang), 5000, gpu_shape(0));
+      feed(world.state(), model::JobChanged{job});
+    }
+    const auto begin = Clock::now();
+    const model::Plan plan = world.engine().run_cycle(world.state(), {});
+    const std::chrono::duration<double> took = Clock::now() - begin;
+    MAINSPRING_CHECK(pods_bound(plan) == kPods, "a benchmark's gang was not placed");
+    rates.push_back(static_cast<double>(kPods) / took.count());
+  }
+  return {.value = quantile(rates, 500), .samples = static_cast<int64_t>(rates.size())};
+}
+
+// 500 nodes, every GPU taken. One job could never run here, another only when others end; the
+// slower of the two answers counts.
+Measurement measure_never_fits_500_full() {
+  World world({.zones = 5, .blocks = 5, .racks = 5, .nodes = 4}, {});
+  world.submit(uniform_job("tenants", 4000, gpu_shape(1)), 4000);
+  std::vector<double> never;
+  std::vector<double> not_now;
+  for (int number = 0; number < 200; ++number) {
+    model::Plan plan;
+    const auto wide = uniform_job(fmt::format("never-{}", number), 501, gpu_shape(8));
+    never.push_back(world.submit_ms(wide, plan));
+    MAINSPRING_CHECK(explains(plan, wide.id, model::VerdictKind::kNever), "no word of 'never'");
+    world.remove(wide);
+    const auto later = uniform_job(fmt::format("later-{}", number), 10, gpu_shape(8));
+    not_now.push_back(world.submit_ms(later, plan));
+    MAINSPRING_CHECK(explains(plan, later.id, model::VerdictKind::kNotNow), "no word of 'not now'");
+    world.remove(later);
+  }
+  return {.value = std::max(quantile(never, 500), quantile(not_now, 500)),
+          .samples = static_cast<int64_t>(never.size() + not_now.size())};
+}
+
+}  // namespace mainspring::cli
