@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-// Amounts in words. Whole numbers throughout; what is not exact in the larger unit keeps the smaller.
+// Amounts in words. Whole numbers throughout; what is not exact in the larger unit keeps the
+// smaller.
 
 namespace mainspring::engine {
 

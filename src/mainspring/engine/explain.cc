@@ -10,9 +10,8 @@ Explanation explain(model::ClusterState& state, model::Placer& placer, model::Jo
   Explanation out;
   {
     model::Trial trial(state);
-    out.verdict = placer.place(trial, {.job = job,
-                                       .when = {state.now(), base::Instant::never()},
-                                       .grow = false});
+    out.verdict = placer.place(
+        trial, {.job = job, .when = {state.now(), base::Instant::never()}, .grow = false});
   }
   out.verdict = placement::diagnose(state, placer, job, out.verdict);
   out.sentence = sentence(out.verdict, state, job);

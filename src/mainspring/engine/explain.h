@@ -25,9 +25,10 @@ struct Explanation {
   std::vector<Remedy> remedies;
 };
 
-// Asks the Placer, diagnoses a "no" and looks for remedies, on demand: remedies cost many placements
-// in Trials. A job in back-off is explained by what it would meet if it were tried now. The state
-// is the same afterwards, apart from names and shapes that it now knows. No Trial may be open.
+// Asks the Placer, diagnoses a "no" and looks for remedies, on demand: remedies cost many
+// placements in Trials. A job in back-off is explained by what it would meet if it were tried now.
+// The state is the same afterwards, apart from names and shapes that it now knows. No Trial may be
+// open.
 Explanation explain(model::ClusterState& state, model::Placer& placer, model::JobIx job,
                     const ExplainOptions& options = {});
 

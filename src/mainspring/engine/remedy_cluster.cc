@@ -78,8 +78,8 @@ bool RemedySearch::more_on(uint32_t node_slot) {
     }
     gpus += int64_t{shape.gpu_count} * pods.pods;
     has_like = has_like || std::ranges::any_of(node.gpus, [&](const model::Gpu& gpu) {
-      return shape.gpu_count > 0 && gpu.present && model::device_suits(shape, gpu);
-    });
+                 return shape.gpu_count > 0 && gpu.present && model::device_suits(shape, gpu);
+               });
   }
   const auto room = static_cast<int64_t>(model::kGpusPerNodeMax - node.gpus.size());
   gpus = has_like ? std::min(gpus, room) : 0;
@@ -123,9 +123,8 @@ void RemedySearch::add_nodes() {
 
 bool RemedySearch::add_nodes_like(uint32_t node_slot) {
   const Node& node = inventory().nodes()[node_slot];
-  const bool serves = std::ranges::any_of(surveys_, [&](const placement::Survey& seen) {
-    return seen.fit_emptied[node_slot] > 0;
-  });
+  const bool serves = std::ranges::any_of(
+      surveys_, [&](const placement::Survey& seen) { return seen.fit_emptied[node_slot] > 0; });
   if (!serves) return false;
   Remedy remedy{.kind = RemedyKind::kAddNodes, .targets = {node.name}, .changes = {{"nodes", 1}}};
   for (const model::DomainIx domain : node.domains) {

@@ -92,8 +92,7 @@ bool RemedySearch::lower_class(size_t pod_class) {
 }
 
 void RemedySearch::lower_minimum() {
-  const auto groups =
-      static_cast<uint32_t>(std::min(job().groups.size(), options_.choices_max));
+  const auto groups = static_cast<uint32_t>(std::min(job().groups.size(), options_.choices_max));
   for (uint32_t i = 0; i < groups; ++i) {
     const int64_t now = job().groups[i].min_count;
     Remedy remedy{.kind = RemedyKind::kLowerMinimum, .targets = {}, .changes = {}, .group = i};
@@ -111,8 +110,7 @@ void RemedySearch::lower_minimum() {
 
 // The narrowest wider level that helps; without a wider one that does, none at all.
 void RemedySearch::widen_level() {
-  const auto groups =
-      static_cast<uint32_t>(std::min(job().groups.size(), options_.choices_max));
+  const auto groups = static_cast<uint32_t>(std::min(job().groups.size(), options_.choices_max));
   for (uint32_t i = 0; i < groups; ++i) {
     const Group& group = job().groups[i];
     if (inventory().name(group.required_level_name).empty()) continue;

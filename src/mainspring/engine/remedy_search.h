@@ -18,7 +18,7 @@
 namespace mainspring::engine {
 
 struct RemedyOptions {
-  int64_t trials_max = 4'000;   // what-ifs in all; what is not found by then is not offered
+  int64_t trials_max = 4'000;  // what-ifs in all; what is not found by then is not offered
   int64_t nodes_added_max = 256;
   size_t waited_pods_max = 64;  // a longer list tells nobody anything
   size_t choices_max = 16;      // nodes, devices, keys and groups tried of each kind

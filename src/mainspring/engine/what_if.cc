@@ -244,7 +244,8 @@ std::vector<Remedy> weaker(const Remedy& remedy) {
   for (size_t i = 0; i < remedy.changes.size(); ++i) {
     Remedy weak = remedy;
     weak.changes[i].amount += asks ? 1 : -1;
-    if (weak.changes[i].amount == 0) weak.changes.erase(weak.changes.begin() + static_cast<long>(i));
+    if (weak.changes[i].amount == 0)
+      weak.changes.erase(weak.changes.begin() + static_cast<long>(i));
     if (!weak.changes.empty()) out.push_back(std::move(weak));
   }
   const bool several = remedy.kind == RemedyKind::kTolerateTaint ||
