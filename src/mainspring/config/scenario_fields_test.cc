@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mainspring/config/scenario_fields.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "mainspring/config/scenario.h"
+
+namespace mainspring::config {
+namespace {
+
+constexpr const char* kPage = "docs/reference/scenario-format.md";
+constexpr std::string_view kBegin = "<!-- fields: begin -->\n";
+constexpr std::string_view kEnd = "<!-- fields: end -->\n";
+
+std::string read_page() {
+  std::ifstream stream(kPage);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+TEST(ScenarioFields, TheReferencePageIsInStep) {
+  std::string page = read_page();
+  const size_t begin = page.find(kBegin);
+  const size_t end = page.find(kEnd);
+  ASSERT_NE(begin, std::string::npos);
+  ASSERT_NE(end, std::string::npos);
+  const size_t first = begin + kBegin.size();
+  const std::string tables = "\n" + describe_tables(scenario_tables());
+  if (page.substr(first, end - first) == tables) return;
+  page.replace(first, end - first, tables);
+  if (std::getenv("MAINSPRING_UPDATE_DOCS") == nullptr) {
+    FAIL() << kPage << " is out of step; run this test with MAINSPRING_UPDATE_DOCS=1";
+  }
+  std::ofstream(kPage) << page;
+}
+
+// A default that the table's own range refuses would refuse every file that leaves the field out.
+TEST(ScenarioFields, EveryDefaultIsInItsRange) {
+  const auto scenario = parse_scenario("name: x\ncluster: {}\nworkload: {}\n", "x.yaml");
+  ASSERT_TRUE(scenario.has_value()) << scenario.error().message;
+  const auto full = parse_scenario(
+      "name: x\n"
+      "timeouts: {}\npod_times: {}\nchances: {}\n"
+      "cluster: {generate: {count: 1, gpus: {count: 1}, taints: [{key: a}]}}\n"
+      "workload:\n"
+      "  jobs: [{id: a, pods: {gpus: 1, tolerations: [{key: a}], node_requirements: [{key: a, op: "
+      "Exists}]}}]\n"
+      "  generate: {name: g, until: 1h, jobs_per_hour: 1, mix: [{name: m, duration_mean: 1m, pods: "
+      "{}}]}\n"
+      "faults: [{at: 1s, node_lost: node-0}]\n",
+      "x.yaml");
+  ASSERT_TRUE(full.has_value()) << full.error().message;
+}
+
+TEST(ScenarioFields, EveryTableIsNamedOnce) {
+  for (const FieldTable* table : scenario_tables()) {
+    for (const Field& field : table->fields) {
+      EXPECT_FALSE(field.doc.empty()) << field.name;
+      EXPECT_EQ(&table->row(field.name), &field) << table->title << " has two rows " << field.name;
+      if (field.section.empty()) continue;
+      int found = 0;
+      for (const FieldTable* other : scenario_tables()) found += other->title == field.section;
+      EXPECT_EQ(found, 1) << field.section;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mainspring::config
