@@ -25,6 +25,8 @@ void Backtrack::begin(const model::Inventory& inventory, const JobDemand& demand
   units_.clear();
   entered_.clear();
   choices_.clear();
+  asked_runs_.clear();
+  asked_groups_.clear();
   steps_ = 0;
   culprit_group_ = culprit_run_ = kNone;
 }
@@ -88,7 +90,7 @@ bool Backtrack::run_to_end() {
   while (tasks_[current_].kind != TaskKind::kEnd) {
     if (step()) continue;
     note_failure(tasks_[current_]);
-    if (!turn_back()) return false;
+    if (hopeless(tasks_[current_]) || !turn_back()) return false;
   }
   return true;
 }
@@ -128,6 +130,7 @@ bool Backtrack::turn_back() {
     if (soft_ != kNone && steps_ > choices_[soft_].deadline) {
       // The allowance of this wish is used up: nothing is known about what was left untried.
       while (choices_.size() > size_t{soft_} + 1) choices_.pop_back();
+      choices_.back().abandoned = true;
     }
     if (steps_ >= limits_.steps_max) {
       cut_ = true;
@@ -175,8 +178,12 @@ Backtrack::Choice& Backtrack::push_choice(ChoiceKind kind) {
   return choices_.back();
 }
 
+uint64_t Backtrack::state_key(const Task& task) const {
+  return mix(mix(task.hash, bins_.hash()), scopes_.opened_hash());
+}
+
 bool Backtrack::watch(const Task& task) {
-  const uint64_t key = mix(mix(task.hash, bins_.hash()), scopes_.opened_hash());
+  const uint64_t key = state_key(task);
   if (failed_.contains(key)) return false;
   push_choice(ChoiceKind::kFailedState).key = key;
   return true;

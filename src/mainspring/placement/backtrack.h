@@ -30,7 +30,7 @@ namespace mainspring::placement {
 
 struct SearchLimits {
   int64_t steps_max = 100'000;     // choices beyond the first descent
-  int64_t steps_per_wish = 2'000;  // of these, for one alternative that a preferred level offers
+  int64_t steps_per_wish = 500;  // of these, for one alternative that a preferred level offers
 };
 
 enum class SearchEnd : uint8_t { kFound, kImpossible, kCutShort };
@@ -95,6 +95,7 @@ class Backtrack : private SearchStack {
   Choice& push_choice(ChoiceKind kind);
   // False when this task is known to fail in this state.
   bool watch(const Task& task);
+  [[nodiscard]] uint64_t state_key(const Task& task) const;
   void note_failure(const Task& task);
 
   // --- Groups (backtrack_groups.cc) ---
@@ -111,10 +112,22 @@ class Backtrack : private SearchStack {
   void list_alternatives(const Task& task, const Stage& stage);
   void open_held(uint32_t group, uint32_t scope);
   [[nodiscard]] int64_t weight_of(const model::Free& free, const Demand& demand) const;
-  uint32_t fewest_domains(const Task& task, model::LevelIx few, uint32_t scope);
 
+  // --- Bounds and likenesses (backtrack_bounds.cc) ---
+  [[nodiscard]] std::span<const uint32_t> nodes_of(model::LevelIx level,
+                                                   const uint32_t& slot) const;
+  [[nodiscard]] int64_t fits(uint32_t run, std::span<const uint32_t> nodes, uint32_t scope,
+                             int64_t enough) const;
+  [[nodiscard]] int64_t members_that_fit(const Task& task, model::LevelIx level, uint32_t slot,
+                                         const model::Free& free) const;
+  static int64_t forced_of(const GroupDemand& group, const Item& item);
+  [[nodiscard]] uint64_t likeness(model::LevelIx level, uint32_t slot, uint32_t scope) const;
+  void skip_likes(Choice& choice, const Stage& stage);
+  bool hopeless(const Task& task);
+  [[nodiscard]] bool fits_alone(uint32_t group, uint32_t run,
+                                std::span<const uint32_t> nodes) const;
   bool fewest_of(int64_t wanted, uint32_t& fewest);
-  void sum_fits(uint32_t run, model::LevelIx level, uint32_t scope);
+  uint32_t fewest_domains(const Task& task, model::LevelIx few, uint32_t scope);
 
   // --- Runs (backtrack_runs.cc) ---
   bool enter_run(uint32_t task);
@@ -160,6 +173,8 @@ class Backtrack : private SearchStack {
   uint32_t culprit_group_ = kNone;
   uint32_t culprit_run_ = kNone;
   std::vector<uint32_t> named_;
+  std::vector<uint8_t> asked_runs_;
+  std::vector<uint8_t> asked_groups_;
   // Scratch of one call, kept for its capacity.
   std::vector<uint32_t> slots_;
   std::vector<int64_t> costs_;

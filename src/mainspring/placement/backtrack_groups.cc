@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups: which domain, and which of the children.
 #include <algorithm>
-#include <functional>
 #include <tuple>
 
 #include "mainspring/base/check.h"
 #include "mainspring/placement/backtrack.h"
-#include "mainspring/placement/node_fit.h"
 
 namespace mainspring::placement {
 
@@ -90,6 +88,7 @@ bool Backtrack::open_stages(uint32_t task) {
   Choice& choice = push_choice(ChoiceKind::kAlternative);
   choice.index = task;
   choice.candidate = static_cast<uint32_t>(alternatives_.size());
+  choice.key = state_key(tasks_[task]);
   list_alternatives(tasks_[task], first);
   choice.mark.alternatives = static_cast<uint32_t>(alternatives_.size());
   if (first.soft) {
@@ -105,6 +104,7 @@ bool Backtrack::next_alternative() {
     const Task task = tasks_[choice.index];
     const Stage stage = stage_of(task, choice.stage);
     const uint32_t first = choice.candidate;
+    if (choice.position > 0 && stage.level.valid()) skip_likes(choice, stage);
     if (first + choice.position < choice.mark.alternatives) {
       const Alternative alternative = alternatives_[first + choice.position++];
       choice.deadline = steps_ + limits_.steps_per_wish;
@@ -181,9 +181,11 @@ void Backtrack::list_alternatives(const Task& task, const Stage& stage) {
   }
   scopes_.domains(task.scope, stage.level, choosable_);
   const bool nodes = stage.level == inventory_->node_level();
+  int64_t members = 0;
   for (const uint32_t slot : choosable_) {
     const model::Free& free = nodes ? bins_.free(slot) : bins_.domain_free(model::DomainIx{slot});
     if (!group.least.within(free)) continue;
+    if (members < task.count) members += members_that_fit(task, stage.level, slot, free);
     const Scopes::Mark before = scopes_.mark();
     const uint32_t scope = scopes_.in_one(task.scope, stage.level, slot);
     add({.slot = slot,
@@ -192,79 +194,13 @@ void Backtrack::list_alternatives(const Task& task, const Stage& stage) {
         scope);
     scopes_.undo(before);
   }
+  // This group and its likes, which come next, each need a domain of this level.
+  if (stage.last && members < task.count) alternatives_.resize(first);
   std::ranges::sort(alternatives_.begin() + static_cast<std::ptrdiff_t>(first), alternatives_.end(),
                     [](const Alternative& left, const Alternative& right) {
                       return std::tuple(left.most, left.weight, left.rank) <
                              std::tuple(right.most, right.weight, right.rank);
                     });
-}
-
-// How many of `sums_`, largest first, make up `wanted`: raises `fewest`; false if all do not.
-bool Backtrack::fewest_of(int64_t wanted, uint32_t& fewest) {
-  std::ranges::sort(sums_, std::greater{});
-  uint32_t used = 0;
-  while (wanted > 0 && used < sums_.size() && sums_[used] > 0) wanted -= sums_[used++];
-  fewest = std::max(fewest, used);
-  return wanted <= 0;
-}
-
-// Into `sums_`: how many pods of the run each domain of `domain_list_` takes, alone.
-void Backtrack::sum_fits(uint32_t run, LevelIx level, uint32_t scope) {
-  const model::Shape& shape = inventory_->shape(demand_->run(run).shape);
-  const int64_t count = demand_->run(run).count;
-  const auto fits = [&](uint32_t slot) -> int64_t {
-    if (!scopes_.contains(scope, slot)) return 0;
-    if (!eligible(*inventory_, shape, inventory_->nodes()[slot])) return 0;
-    return fit_count(shape, bins_.free(slot).resources, bins_.gpus(slot), count);
-  };
-  sums_.clear();
-  for (const uint32_t domain : domain_list_) {
-    int64_t sum = 0;
-    if (level == inventory_->node_level()) {
-      sum = fits(domain);
-    } else {
-      for (const uint32_t slot : inventory_->domains()[domain].nodes) sum += fits(slot);
-    }
-    sums_.push_back(sum);
-  }
-}
-
-// A lower bound of the number of domains that the group needs; kNone if all together do not do.
-uint32_t Backtrack::fewest_domains(const Task& task, LevelIx few, uint32_t scope) {
-  const GroupDemand& group = demand_->group(task.index);
-  if (group.anchor.valid()) {
-    demand_->held_nodes(task.index, slots_);
-    for (uint32_t& slot : slots_) slot = scopes_.domain_of(few, slot);
-    std::ranges::sort(slots_);
-    return std::max(
-        1U, static_cast<uint32_t>(std::unique(slots_.begin(), slots_.end()) - slots_.begin()));
-  }
-  scopes_.domains(scope, few, domain_list_);
-  uint32_t fewest = 1;
-  const auto bound = [&](int64_t wanted, auto amount) {
-    if (wanted <= 0) return true;
-    sums_.clear();
-    for (const uint32_t slot : domain_list_) {
-      sums_.push_back(amount(few == inventory_->node_level()
-                                 ? bins_.free(slot)
-                                 : bins_.domain_free(model::DomainIx{slot})));
-    }
-    return fewest_of(wanted, fewest);
-  };
-  bool enough =
-      bound(group.least.gpus, [](const model::Free& free) { return free.gpus; }) &&
-      bound(group.least.gpu_milli, [](const model::Free& free) { return free.gpu_milli; });
-  for (size_t i = 0; enough && i < model::kResourceCount; ++i) {
-    enough = bound(group.least.resources.amounts[i],
-                   [i](const model::Free& free) { return free.resources.amounts[i]; });
-  }
-  for (const Item& item : demand_->items(group)) {
-    const uint32_t others = group.items_available - item.available;
-    if (!enough || !item.is_run || group.need <= others) continue;
-    sum_fits(item.index, few, scope);
-    enough = fewest_of(group.need - others, fewest);
-  }
-  return enough ? fewest : kNone;
 }
 
 bool Backtrack::enter_pick(uint32_t task) {
@@ -311,7 +247,7 @@ bool Backtrack::enter_members(uint32_t task) {
                      entered.scope, next);
   }
   const uint32_t group = demand_->member(demand_->group_class(entered.index).first + entered.from);
-  current_ = push_task(TaskKind::kGroup, group, 0, 0, entered.scope, next);
+  current_ = push_task(TaskKind::kGroup, group, 0, entered.count, entered.scope, next);
   return true;
 }
 

@@ -38,33 +38,47 @@ model::DeviceMask tightest_devices(const Node& node, const Shape& shape) {
   return devices;
 }
 
+int64_t cost_of(const Node& node, const Shape& shape, int64_t milli_taken) {
+  constexpr int kCpuBits = 40;
+  constexpr int64_t kCpuMax = (int64_t{1} << kCpuBits) - 1;
+  const int64_t cpu_left =
+      node.free.resources[Resource::kCpuMilli] - shape.request[Resource::kCpuMilli];
+  return ((node.free.gpu_milli - milli_taken) << kCpuBits) + std::min(cpu_left, kCpuMax);
+}
+
 }  // namespace
 
 Spot BestFitScorer::best_spot(const model::Inventory& inventory, uint32_t node_slot,
                               const Shape& shape) const {
   const Node& node = inventory.nodes()[node_slot];
   if (!shape.request.within(node.free.resources)) return {};
-  Spot spot;
-  if (shape.gpu_count > 0) {
-    spot.devices = tightest_devices(node, shape);
-    if (spot.devices == 0) return {};
+  if (shape.gpu_count == 0) return {.cost = cost_of(node, shape, 0)};
+  const model::DeviceMask devices = tightest_devices(node, shape);
+  if (devices == 0) return {};
+  int64_t milli = 0;
+  for (model::DeviceMask rest = devices; rest != 0; rest &= rest - 1) {
+    milli += model::gpu_take(shape, node.gpus[static_cast<size_t>(__builtin_ctzll(rest))]).milli;
   }
-  constexpr int kCpuBits = 40;
-  constexpr int64_t kCpuMax = (int64_t{1} << kCpuBits) - 1;
-  int64_t gpu_left = node.free.gpu_milli;
-  for (model::DeviceMask rest = spot.devices; rest != 0; rest &= rest - 1) {
-    gpu_left -= model::gpu_take(shape, node.gpus[static_cast<size_t>(__builtin_ctzll(rest))]).milli;
-  }
-  const int64_t cpu_left =
-      node.free.resources[Resource::kCpuMilli] - shape.request[Resource::kCpuMilli];
-  spot.cost = (gpu_left << kCpuBits) + std::min(cpu_left, kCpuMax);
-  return spot;
+  return {.cost = cost_of(node, shape, milli), .devices = devices};
 }
 
+// What a share by memory takes depends on the device; for all others it is enough to count.
 void BestFitScorer::costs(const model::Inventory& inventory, std::span<const uint32_t> node_slots,
                           const Shape& shape, std::span<int64_t> out) const {
+  const int64_t milli = int64_t{shape.gpu_count} * shape.gpu_milli;
   for (size_t i = 0; i < node_slots.size(); ++i) {
-    out[i] = best_spot(inventory, node_slots[i], shape).cost;
+    out[i] = Spot::kNoFit;
+    if (shape.gpu_count > 0 && shape.gpu_memory_bytes > 0) {
+      out[i] = best_spot(inventory, node_slots[i], shape).cost;
+      continue;
+    }
+    const Node& node = inventory.nodes()[node_slots[i]];
+    if (!shape.request.within(node.free.resources) || node.free.gpu_milli < milli) continue;
+    uint32_t fitting = 0;
+    for (size_t gpu = 0; gpu < node.gpus.size() && fitting < shape.gpu_count; ++gpu) {
+      fitting += model::device_fits(shape, node.gpus[gpu]) ? 1 : 0;
+    }
+    if (fitting == shape.gpu_count) out[i] = cost_of(node, shape, milli);
   }
 }
 

@@ -55,15 +55,20 @@ uint64_t Bins::key(uint32_t node_slot) const {
   const Bin* bin = find(node_slot);
   if (bin != nullptr) return bin->key;
   const Node& node = inventory_->nodes()[node_slot];
-  return full_key(fixed_key(node_slot), node.free.resources, node.gpus);
+  return full_key(fixed_key(node_slot, {}), node.free.resources, node.gpus);
 }
 
-uint64_t Bins::fixed_key(uint32_t node_slot) const {
+uint64_t Bins::key_without(uint32_t node_slot, model::LevelIx level) const {
+  return full_key(fixed_key(node_slot, level), free(node_slot).resources, gpus(node_slot));
+}
+
+uint64_t Bins::fixed_key(uint32_t node_slot, model::LevelIx without) const {
   const Node& node = inventory_->nodes()[node_slot];
   uint64_t key = node.usable() ? 1 : 0;
   if (std::ranges::binary_search(named_, node_slot)) key = mix(key, uint64_t{node_slot} + 2);
   for (const model::LevelIx level : levels_) {
-    if (level.slot < node.domains.size()) key = mix(key, node.domains[level.slot].slot);
+    if (level == without || level.slot >= node.domains.size()) continue;
+    key = mix(key, node.domains[level.slot].slot);
   }
   for (const model::NameIx name : label_keys_) {
     const auto label = std::ranges::lower_bound(node.labels, name, {}, &model::NodeLabel::key);
@@ -99,7 +104,7 @@ Bins::Bin& Bins::touch(uint32_t node_slot) {
   Bin bin{.slot = node_slot,
           .first_gpu = static_cast<uint32_t>(gpus_.size()),
           .gpu_count = static_cast<uint32_t>(node.gpus.size()),
-          .fixed_key = fixed_key(node_slot),
+          .fixed_key = fixed_key(node_slot, {}),
           .free = node.free};
   bin.key = full_key(bin.fixed_key, node.free.resources, node.gpus);
   gpus_.insert(gpus_.end(), node.gpus.begin(), node.gpus.end());

@@ -36,6 +36,8 @@ class Bins {
 
   // Equal for nodes that are interchangeable in this search, domains included.
   [[nodiscard]] uint64_t key(uint32_t node_slot) const;
+  // The same, whatever its domain of this level.
+  [[nodiscard]] uint64_t key_without(uint32_t node_slot, model::LevelIx level) const;
   // Equal for states that differ by a swap of interchangeable nodes only.
   [[nodiscard]] uint64_t hash() const { return hash_; }
 
@@ -71,7 +73,7 @@ class Bins {
   Bin& touch(uint32_t node_slot);
   void apply(Bin& bin, const Step& step, int64_t sign);
   void set_free(Bin& bin, const model::Free& free);
-  [[nodiscard]] uint64_t fixed_key(uint32_t node_slot) const;
+  [[nodiscard]] uint64_t fixed_key(uint32_t node_slot, model::LevelIx without) const;
   static uint64_t full_key(uint64_t fixed, const model::Resources& free,
                            std::span<const model::Gpu> gpus);
 

@@ -75,6 +75,11 @@ void JobDemand::compile(const ClusterState& state, const Job& job) {
     read_children(job, group);
     finish_group(group);
   }
+  for (uint32_t group = 0; group < groups_.size(); ++group) {
+    const GroupDemand& parent = groups_[parents_[group]];
+    groups_[group].in_every_solution =
+        group == 0 || (parent.in_every_solution && parent.need == parent.items_available);
+  }
   collect_names(state.inventory());
 }
 

@@ -61,9 +61,10 @@ struct GroupDemand {
   model::LevelIx preferred;
   Demand least;             // of the cheapest choice of children, component by component
   uint32_t pods_least = 0;  // pods in the smallest choice
-  bool touched = false;     // some pod of it holds a place or is done
-  model::NodeIx anchor;     // where one of its pods is
-  uint64_t likeness = 0;    // equal for untouched groups that are alike
+  bool in_every_solution = false;
+  bool touched = false;   // some pod of it holds a place or is done
+  model::NodeIx anchor;   // where one of its pods is
+  uint64_t likeness = 0;  // equal for untouched groups that are alike
 };
 
 class JobDemand {

@@ -47,11 +47,14 @@ class Scopes {
   [[nodiscard]] bool everywhere(uint32_t scope) const { return scope == kEverywhere; }
   // The nearest scope around (or this one) that counts domains, or kNone.
   [[nodiscard]] uint32_t counting(uint32_t scope) const;
+  // The next one around that.
+  [[nodiscard]] uint32_t counting_beyond(uint32_t scope) const {
+    return counting(scopes_[scope].wider);
+  }
   [[nodiscard]] model::LevelIx level(uint32_t scope) const {
     return model::LevelIx{scopes_[scope].value};
   }
   [[nodiscard]] bool in_use(uint32_t scope, uint32_t domain) const;
-  [[nodiscard]] uint32_t in_use_count(uint32_t scope) const { return scopes_[scope].opened_count; }
   [[nodiscard]] bool counts_nodes(uint32_t scope) const;
   // Whether the scope lies inside one domain of the level already.
   [[nodiscard]] bool inside_one(uint32_t scope, model::LevelIx level) const;

@@ -82,6 +82,7 @@ struct SearchStack {
     int64_t left = 0;  // what was to be placed when the choice was made
     int64_t left_behind = 0;
     uint32_t stage = 0;
+    bool abandoned = false;  // the allowance of what was tried ran out
     uint32_t soft_before = kNone;
     int64_t deadline = 0;
     uint64_t key = 0;

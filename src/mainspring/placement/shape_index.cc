@@ -74,11 +74,13 @@ void ShapeIndex::open(const Inventory& inventory, ShapeIx shape, Cursor& cursor)
     open_once(inventory, shape, cursor);
     return;
   }
-  evict(entry_of_shape_[shape.slot] == kNone ? inventory.nodes().size() : 0);
   const uint32_t number = entry_for(shape);
   Entry& entry = entries_[number];
-  catch_up(inventory, entry);
   entry.used_epoch = epoch_;
+  if (entry.costs.size() < inventory.nodes().size()) {
+    evict(inventory.nodes().size() - entry.costs.size());
+  }
+  catch_up(inventory, entry);
   cursor.walks_tree_ = true;
   cursor.entry_ = number;
   if (entry.leaves > 0) cursor.push_tree(1);
@@ -114,7 +116,6 @@ size_t ShapeIndex::costs_kept() const {
 
 // Entries in use by a cursor of now stay, so that the bound may be passed by one search.
 void ShapeIndex::evict(size_t room) {
-  if (room == 0) return;
   size_t kept = costs_kept();
   while (kept + room > costs_max_) {
     Entry* oldest = nullptr;
