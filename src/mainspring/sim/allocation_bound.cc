@@ -56,6 +56,7 @@ std::vector<NodeKind> node_kinds(const std::vector<OpenbNode>& nodes) {
     ++kind.count;
   }
   std::vector<NodeKind> list;
+  list.reserve(kinds.size());
   for (auto& [key, kind] : kinds) list.push_back(std::move(kind));
   return list;
 }
@@ -86,6 +87,7 @@ std::vector<PodKind> mean_arrivals(const std::vector<OpenbPod>& pods, const Open
     kind.arrived += 1.0 - points_before / points;
   }
   std::vector<PodKind> list;
+  list.reserve(kinds.size());
   for (auto& [key, kind] : kinds) list.push_back(std::move(kind));
   return list;
 }
@@ -122,6 +124,7 @@ class Relaxation {
 
   [[nodiscard]] std::vector<double> limits() const {
     std::vector<double> limits;
+    limits.reserve(pod_kinds_.size() + 3 * node_kinds_.size());
     for (const PodKind& pod : pod_kinds_) limits.push_back(pod.arrived);
     for (const NodeKind& node : node_kinds_) {
       limits.push_back(node.count * static_cast<double>(node.example.cpu_milli) / kCpuUnit);

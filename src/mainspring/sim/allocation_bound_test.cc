@@ -10,6 +10,7 @@ namespace {
 
 std::vector<OpenbNode> nodes_of(int64_t count, int64_t cpu_milli) {
   std::vector<OpenbNode> nodes;
+  nodes.reserve(static_cast<size_t>(count));
   for (uint32_t row = 0; row < count; ++row) {
     nodes.push_back({.row = row,
                      .name = std::to_string(row),

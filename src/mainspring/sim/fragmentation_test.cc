@@ -8,7 +8,7 @@
 namespace mainspring::sim {
 namespace {
 
-std::vector<OpenbPod> list_of(std::vector<std::pair<OpenbPod, int>> kinds) {
+std::vector<OpenbPod> list_of(const std::vector<std::pair<OpenbPod, int>>& kinds) {
   std::vector<OpenbPod> pods;
   for (const auto& [pod, copies] : kinds) {
     for (int copy = 0; copy < copies; ++copy) pods.push_back(pod);

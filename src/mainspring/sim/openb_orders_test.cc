@@ -85,6 +85,7 @@ TEST(OpenbOrders, GeneratedListsGrowToTheTarget) {
 TEST(OpenbOrders, GeneratedListsAboveTheTargetAreThinned) {
   const auto nodes = two_nodes().rows;
   std::vector<OpenbPod> pods;
+  pods.reserve(40);
   for (uint32_t row = 0; row < 40; ++row) {
     pods.push_back({.row = row, .name = std::to_string(row), .gpu_count = 1, .gpu_milli = 1000});
   }

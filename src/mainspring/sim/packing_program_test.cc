@@ -37,6 +37,7 @@ TEST(PackingProgram, PrimalAndDualAgree) {
     const size_t rows = 1 + rng.below(12);
     const auto number = [&](int64_t most) { return static_cast<double>(rng.between(0, most)); };
     std::vector<double> limits;
+    limits.reserve(rows);
     // Zero limits make degenerate steps.
     for (size_t row = 0; row < rows; ++row) limits.push_back(number(5));
     PackingProgram program(limits);
