@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judging decisions before they are executed. What a step left behind is in checker_inspect.cc.
+#include "mainspring/sim/checker.h"
+
+#include <algorithm>
+
+#include "mainspring/sim/gang_tree.h"
+
+namespace mainspring::sim {
+namespace {
+
+constexpr size_t kSentencesMax = 100;
+
+constexpr std::array<std::string_view, kRuleCount> kRuleNames = {
+    "world_over_committed", "state_over_committed", "negative_amount",    "state_differs",
+    "event_refused",        "unknown_name",         "pod_not_pending",    "node_not_usable",
+    "does_not_fit",         "wrong_device",         "level_broken",       "below_minimum",
+    "backoff_ignored",      "wrong_release",        "held_below_minimum", "start_overdue",
+    "wake_not_ahead"};
+
+}  // namespace
+
+std::string_view to_string(Rule rule) { return kRuleNames[static_cast<size_t>(rule)]; }
+
+void Checker::report(Rule rule, base::Instant at, std::string sentence) {
+  ++total_;
+  ++counts_[static_cast<size_t>(rule)];
+  if (violations_.size() < kSentencesMax) violations_.push_back({rule, at, std::move(sentence)});
+}
+
+void Checker::observe(const model::Event& event, bool accepted, base::Instant now) {
+  if (accepted) {
+    ledger_.apply(event);
+  } else {
+    report(Rule::kEventRefused, now,
+           "The state refused event " + std::to_string(event.sequence) + ".");
+  }
+}
+
+void Checker::judge(const model::Plan& plan, base::Instant now) {
+  for (const model::Decision& decision : plan.decisions) {
+    if (const auto* bind = std::get_if<model::Bind>(&decision)) {
+      judge_bind(*bind, now);
+    } else if (const auto* release = std::get_if<model::Release>(&decision)) {
+      judge_release(*release, now);
+    }
+  }
+  if (plan.next_wake <= now) {
+    report(Rule::kWakeNotAhead, now,
+           "The next wake-up is at " + std::to_string(plan.next_wake.ms) + " ms, which is past.");
+  }
+}
+
+void Checker::judge_bind(const model::Bind& bind, base::Instant now) {
+  LedgerJob* job = ledger_.find_job(bind.job);
+  if (job == nullptr || job->removed) {
+    report(Rule::kUnknownName, now, "A bind names the job " + bind.job + ", which is not there.");
+    return;
+  }
+  if (now < job->retry_at || job->releasing) {
+    report(Rule::kBackoffIgnored, now,
+           "Job " + bind.job + " was bound before " + std::to_string(job->retry_at.ms) +
+               " ms, or while it is being released.");
+  }
+  std::set<std::string> bound;
+  for (const model::PodBinding& binding : bind.pods) {
+    LedgerPod* pod = ledger_.find_pod(binding.pod);
+    if (pod == nullptr || pod->job != bind.job || pod->withdrawn) {
+      report(Rule::kUnknownName, now,
+             "A bind of job " + bind.job + " names the pod " + binding.pod +
+                 ", which it does not have.");
+      continue;
+    }
+    if (!judge_binding(binding, *job, *pod, now)) continue;
+    ledger_.claim(*pod, *job, binding);
+    bound.insert(binding.pod);
+  }
+  job->last_bind = now;
+  judge_levels(*job, bound, now);
+  if (!tree_minimum_met(job->spec, ledger_.counting(*job, false))) {
+    report(Rule::kBelowMinimum, now,
+           "Job " + bind.job + " was bound although it stays below its minimum.");
+  }
+}
+
+bool Checker::judge_binding(const model::PodBinding& binding, const LedgerJob& job, LedgerPod& pod,
+                            base::Instant now) {
+  if (pod.phase != LedgerPhase::kPending || pod.incarnation != binding.incarnation) {
+    report(Rule::kPodNotPending, now,
+           "Pod " + binding.pod + " was bound although it does not wait in life " +
+               std::to_string(binding.incarnation) + ".");
+    return false;
+  }
+  LedgerNode* node = ledger_.find_node(binding.node);
+  if (node == nullptr) {
+    report(
+        Rule::kUnknownName, now,
+        "Pod " + binding.pod + " was bound to the node " + binding.node + ", which is not there.");
+    return false;
+  }
+  const model::PodShape& shape = job.spec.shapes[job.spec.pods[pod.position].shape];
+  if (!node->listed || !node->spec.ready || !node->spec.schedulable ||
+      !node_admits(node->spec, shape)) {
+    report(Rule::kNodeNotUsable, now,
+           "Pod " + binding.pod + " was bound to the node " + binding.node +
+               ", which does not take it.");
+  }
+  if (!(node->used + shape.request).within(node->spec.allocatable)) {
+    report(Rule::kDoesNotFit, now,
+           "Pod " + binding.pod + " was bound to the node " + binding.node +
+               ", where it does not fit.");
+  }
+  return judge_devices(binding, *node, pod, now);
+}
+
+bool Checker::judge_devices(const model::PodBinding& binding, LedgerNode& node,
+                            const LedgerPod& pod, base::Instant now) {
+  const model::GpuRequest& wanted = pod.shape.gpu;
+  const std::set<std::string> distinct(binding.gpus.begin(), binding.gpus.end());
+  if (distinct.size() != binding.gpus.size() || distinct.size() != wanted.count) {
+    report(Rule::kWrongDevice, now,
+           "Pod " + binding.pod + " was given " + std::to_string(distinct.size()) +
+               " devices and asks for " + std::to_string(wanted.count) + ".");
+  }
+  for (const std::string& id : distinct) {
+    const LedgerDevice* device = Ledger::find_device(node, id);
+    if (device == nullptr) {
+      report(Rule::kUnknownName, now,
+             "Pod " + binding.pod + " was given the device " + id + ", which node " + binding.node +
+                 " does not have.");
+      return false;
+    }
+    const model::GpuSpec& spec = device->spec;
+    const DeviceShare share = device_share(wanted, spec.memory_bytes);
+    const bool model_suits = wanted.models.empty() ||
+                             std::ranges::find(wanted.models, spec.model) != wanted.models.end();
+    const bool suits = device->present && spec.healthy && model_suits &&
+                       spec.resource == wanted.resource &&
+                       spec.memory_bytes >= wanted.device_memory_bytes_min;
+    const bool exclusive =
+        !share.whole || (device->holders == 0 && device->foreign_memory_bytes == 0);
+    const bool room = device->used_milli + share.milli <= 1000 &&
+                      (share.whole || device->used_memory_bytes + share.memory_bytes +
+                                              device->foreign_memory_bytes <=
+                                          spec.memory_bytes);
+    if (!suits || !exclusive || !room) {
+      report(Rule::kWrongDevice, now,
+             "Pod " + binding.pod + " was given the device " + id + " of node " + binding.node +
+                 (suits ? ", which is taken." : ", which does not suit it."));
+    }
+  }
+  return true;
+}
+
+// Every group above a pod that was bound now must lie in one domain of the level that it requires,
+// unless what it held before already lay in several.
+void Checker::judge_levels(const LedgerJob& job, const std::set<std::string>& bound,
+                           base::Instant now) {
+  const auto& groups = job.spec.groups;
+  struct Domains {
+    std::set<std::string> before;
+    std::set<std::string> after;
+  };
+  std::vector<Domains> domains(groups.size());
+  for (const model::PodSpec& spec : job.spec.pods) {
+    const LedgerPod* pod = ledger_.find_pod(spec.id);
+    if (pod == nullptr || !pod->holds()) continue;
+    const LedgerNode* node = ledger_.find_node(pod->node);
+    if (node == nullptr) continue;
+    for (auto group = static_cast<int32_t>(spec.group); group >= 0;
+         group = groups[static_cast<size_t>(group)].parent) {
+      const auto at = static_cast<size_t>(group);
+      if (groups[at].required_level.empty()) continue;
+      std::string domain = domain_of(ledger_.config(), node->spec, groups[at].required_level);
+      if (!bound.contains(spec.id)) domains[at].before.insert(domain);
+      domains[at].after.insert(std::move(domain));
+    }
+  }
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const Domains& in = domains[i];
+    if (in.after.empty() || in.before.size() > 1 || in.after == in.before) continue;
+    if (in.after.size() == 1 && !in.after.begin()->empty()) continue;
+    report(Rule::kLevelBroken, now,
+           "Group " + groups[i].name + " of job " + job.spec.id + " does not lie in one " +
+               groups[i].required_level + ".");
+  }
+}
+
+void Checker::judge_release(const model::Release& release, base::Instant now) {
+  LedgerJob* job = ledger_.find_job(release.job);
+  if (job == nullptr || job->holding == 0 || job->releasing) {
+    report(Rule::kWrongRelease, now,
+           "Job " + release.job + " was released, but it holds nothing or goes already.");
+    return;
+  }
+  std::set<std::string> named;
+  for (const model::PodRelease& released : release.pods) {
+    const LedgerPod* pod = ledger_.find_pod(released.pod);
+    named.insert(released.pod);
+    if (pod != nullptr && pod->job == release.job && pod->holds() &&
+        pod->incarnation == released.incarnation) {
+      continue;
+    }
+    report(Rule::kWrongRelease, now,
+           "A release of job " + release.job + " names the pod " + released.pod +
+               ", which holds nothing in that life.");
+  }
+  for (const model::PodSpec& spec : job->spec.pods) {
+    const LedgerPod* pod = ledger_.find_pod(spec.id);
+    if (pod == nullptr || !pod->holds() || named.contains(spec.id)) continue;
+    report(Rule::kWrongRelease, now,
+           "A release of job " + release.job + " leaves out the pod " + spec.id +
+               ", which holds a place.");
+  }
+  ledger_.release(*job, release.retry_at);
+}
+
+}  // namespace mainspring::sim

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "mainspring/base/result.h"
+#include "mainspring/sim/checker.h"
+#include "mainspring/sim/simulator.h"
+
+// Repeats a recorded run: the same snapshot and events, at the same times, to a state and an engine
+// that are new.
+
+namespace mainspring::sim {
+
+struct ReplayOptions {
+  bool check = true;
+  std::function<void(base::Instant)> progress;  // called now and then
+};
+
+struct ReplayReport {
+  int64_t snapshot_events = 0;
+  int64_t events = 0;
+  int64_t events_refused = 0;
+  int64_t cycles = 0;
+  int64_t decisions = 0;
+  base::Instant end;
+  // Over the decisions that were made now, and over those of the recording.
+  uint64_t decisions_hash = 0;
+  uint64_t recorded_hash = 0;
+  uint64_t state_hash = 0;
+  // "FILE:LINE" of the first cycle that decided otherwise; empty: none did.
+  std::string first_difference;
+  int64_t different_cycles = 0;
+  Checker checker;
+
+  [[nodiscard]] bool same() const { return different_cycles == 0; }
+};
+
+// Errors: what EventFileReader says, and a snapshot that the state refuses, with file and line.
+base::Result<ReplayReport> replay_events(const std::string& path, const Decide& decide,
+                                         const ReplayOptions& options = {});
+
+}  // namespace mainspring::sim

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mainspring/model/event.h"
+#include "mainspring/model/plan.h"
+
+// The checker's own books: what must be true in the scheduler's state, kept from the events that
+// were delivered and the decisions that were made, and from nothing that the core counted.
+
+namespace mainspring::sim {
+
+struct LedgerDevice {
+  model::GpuSpec spec;
+  bool present = true;
+  int64_t foreign_memory_bytes = 0;
+  int64_t used_milli = 0;
+  int64_t used_memory_bytes = 0;
+  int64_t holders = 0;
+};
+
+struct LedgerNode {
+  model::NodeSpec spec;
+  bool listed = true;
+  model::Resources used;
+  int64_t pods = 0;
+  std::vector<LedgerDevice> devices;
+};
+
+enum class LedgerPhase : uint8_t { kPending, kHolding, kStarted, kStopping, kGone };
+
+struct LedgerPod {
+  std::string job;
+  uint32_t position = 0;  // in JobSpec::pods; meaningless when withdrawn
+  model::PodShape shape;
+  bool withdrawn = false;
+  uint32_t incarnation = 0;
+  LedgerPhase phase = LedgerPhase::kPending;
+  std::string node;
+  std::vector<std::string> gpus;
+
+  [[nodiscard]] bool holds() const {
+    return phase != LedgerPhase::kPending && phase != LedgerPhase::kGone;
+  }
+};
+
+struct LedgerJob {
+  model::JobSpec spec;
+  bool removed = false;
+  bool releasing = false;
+  int64_t holding = 0;  // withdrawn pods included
+  base::Instant retry_at;
+  base::Instant last_bind;
+  base::Instant below_since = base::Instant::never();
+  base::Instant unstarted_since = base::Instant::never();
+};
+
+class Ledger {
+ public:
+  // An event that the state accepted.
+  void apply(const model::Event& event);
+  // A pod was claimed, or a job told to go.
+  void claim(LedgerPod& pod, LedgerJob& job, const model::PodBinding& binding);
+  void release(LedgerJob& job, base::Instant retry_at);
+
+  [[nodiscard]] const model::CoreConfig& config() const { return config_; }
+  [[nodiscard]] LedgerNode* find_node(const std::string& name);
+  [[nodiscard]] LedgerJob* find_job(const std::string& id);
+  [[nodiscard]] LedgerPod* find_pod(const std::string& id);
+  [[nodiscard]] const std::map<std::string, LedgerNode>& nodes() const { return nodes_; }
+  [[nodiscard]] const std::map<std::string, LedgerJob>& jobs() const { return jobs_; }
+  [[nodiscard]] const std::map<std::string, LedgerPod>& pods() const { return pods_; }
+  [[nodiscard]] static LedgerDevice* find_device(LedgerNode& node, std::string_view id);
+
+  // By pod of the job: whether it counts towards the minimum; `started` asks for more than a place.
+  [[nodiscard]] std::vector<uint8_t> counting(const LedgerJob& job, bool started) const;
+
+  // What changed since the last call, each name once.
+  struct Touched {
+    std::vector<std::string> nodes;
+    std::vector<std::string> jobs;
+    std::vector<std::string> pods;
+  };
+  Touched take_touched();
+
+ private:
+  void on(const model::NodeChanged& event);
+  void on(const model::NodeGone& event);
+  void on(const model::GpuSampled& event);
+  void on(const model::JobChanged& event);
+  void on(const model::JobGone& event);
+  void on(const model::PodBound&) {}
+  void on(const model::PodStarted& event);
+  void on(const model::PodStopping& event);
+  void on(const model::PodGone& event);
+  void on(const model::BindRefused& event);
+  void on(const model::PodFound& event);
+  void on(const model::ConfigChanged& event) { config_ = event.config; }
+  void on(const model::JobRestored& event);
+  void on(const model::DemandRestored&) {}
+  void on(const model::GpuModelsRestored&) {}
+  void on(const model::Tick&) {}
+
+  LedgerPod* current(const std::string& id, uint32_t incarnation);
+  void end(const std::string& id, LedgerPod& pod, model::PodEnd end);
+  void book(const LedgerPod& pod, int64_t sign);
+  void forget_if_over(const std::string& id);
+
+  model::CoreConfig config_;
+  std::map<std::string, LedgerNode> nodes_;
+  std::map<std::string, LedgerJob> jobs_;
+  std::map<std::string, LedgerPod> pods_;
+  Touched touched_;
+};
+
+}  // namespace mainspring::sim
