@@ -83,7 +83,8 @@ std::string clause(const Remedy& remedy, const model::Job& job) {
     case RemedyKind::kDropGpuMemory:
       return "it takes GPUs of any memory size";
     case RemedyKind::kTolerateTaint:
-      return "it tolerates the taint " + listed(targets);
+      return std::string("it tolerates the taint") + (targets.size() == 1 ? " " : "s ") +
+             listed(targets);
     case RemedyKind::kUncordon:
       return "node " + listed(targets) + verb + " uncordoned";
     case RemedyKind::kMakeReady:
