@@ -41,6 +41,11 @@ std::span<const Budget> budgets() {
        .unit = "ns",
        .limit = 250,
        .measure = measure_state_update},
+      {.name = "restart_5000_nodes_140000_pods",
+       .about = "a new process reads another's snapshot and events, to its first decision",
+       .unit = "s",
+       .limit = 10,
+       .measure = measure_restart},
   };
   return kBudgets;
 }

@@ -88,6 +88,7 @@ int run_command_line(std::span<const char* const> arguments) {
   app.require_subcommand(0, 1);
   Action action;
   add_simulate(app, action);
+  add_explain(app, action);
   add_bench(app, action);
   add_version(app, action);
   add_completion(app, action);

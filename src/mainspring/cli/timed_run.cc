@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mainspring/cli/timed_run.h"
+
+#include <utility>
+
+namespace mainspring::cli {
+
+base::Result<TimedRun> TimedRun::create(const config::Scenario& scenario, uint64_t seed,
+                                        sim::SimulationOptions options) {
+  TimedRun run;
+  run.engine_ = std::make_unique<engine::Engine>();
+  sim::SimulationInputs inputs{.config = scenario.config,
+                               .nodes = scenario.nodes,
+                               .jobs = config::draw_jobs(scenario, seed),
+                               .faults = scenario.faults,
+                               .chances = scenario.chances,
+                               .pod_times = scenario.pod_times,
+                               .length = scenario.length,
+                               .seed = seed};
+  engine::Engine* engine = run.engine_.get();
+  auto simulator = sim::Simulator::create(
+      std::move(inputs),
+      [engine](model::ClusterState& state, base::Instant now) {
+        return engine->run_cycle(state, now);
+      },
+      std::move(options));
+  if (!simulator) return tl::unexpected(simulator.error());
+  run.simulator_ = std::move(*simulator);
+  return run;
+}
+
+}  // namespace mainspring::cli
