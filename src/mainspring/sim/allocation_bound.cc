@@ -7,14 +7,13 @@
 #include <string_view>
 #include <tuple>
 
+#include "mainspring/placement/linear_program.h"
 #include "mainspring/sim/allocation_curve.h"
-#include "mainspring/sim/packing_program.h"
 
 namespace mainspring::sim {
 namespace {
 
 constexpr size_t kRoundsMax = 400;
-constexpr size_t kStepsMax = 20'000;
 constexpr double kGainPerDeviceMin = 1e-6;  // in GPUs; what is left is added to the bound
 
 // Amounts in CPUs, GiB and GPUs, so that the coefficients are of one size.
@@ -96,14 +95,16 @@ std::vector<PodKind> mean_arrivals(const std::vector<OpenbPod>& pods, const Open
 class Relaxation {
  public:
   Relaxation(std::vector<NodeKind> node_kinds, std::vector<PodKind> pod_kinds)
-      : node_kinds_(std::move(node_kinds)), pod_kinds_(std::move(pod_kinds)), program_(limits()) {
+      : node_kinds_(std::move(node_kinds)),
+        pod_kinds_(std::move(pod_kinds)),
+        program_(limits(), std::vector<double>(rows(), 0.0)) {
     add_whole_pods();
   }
 
   // In GPUs.
   double bound() {
     for (size_t round = 0; round < kRoundsMax; ++round) {
-      const bool solved = program_.solve(kStepsMax);
+      const bool solved = program_.solve();
       bool improved = false;
       for (size_t kind = 0; kind < node_kinds_.size(); ++kind) {
         const Pattern pattern = best_pattern(kind);
@@ -124,7 +125,7 @@ class Relaxation {
 
   [[nodiscard]] std::vector<double> limits() const {
     std::vector<double> limits;
-    limits.reserve(pod_kinds_.size() + 3 * node_kinds_.size());
+    limits.reserve(rows());
     for (const PodKind& pod : pod_kinds_) limits.push_back(pod.arrived);
     for (const NodeKind& node : node_kinds_) {
       limits.push_back(node.count * static_cast<double>(node.example.cpu_milli) / kCpuUnit);
@@ -134,6 +135,7 @@ class Relaxation {
     return limits;
   }
 
+  [[nodiscard]] size_t rows() const { return pod_kinds_.size() + 3 * node_kinds_.size(); }
   [[nodiscard]] size_t row_of(size_t node_kind) const { return pod_kinds_.size() + 3 * node_kind; }
 
   [[nodiscard]] bool fits(size_t pod, size_t node) const {
@@ -146,10 +148,11 @@ class Relaxation {
         const OpenbPod& from = pod_kinds_[pod].example;
         if (from.gpu_milli < kMilliPerGpu || !fits(pod, node)) continue;
         const auto gpus = static_cast<double>(from.gpu_count);
-        program_.add_column(gpus, {{pod, 1.0},
-                                   {row_of(node), cpu_of(pod)},
-                                   {row_of(node) + 1, memory_of(pod)},
-                                   {row_of(node) + 2, gpus}});
+        add_column({{pod, 1.0},
+                    {row_of(node), cpu_of(pod)},
+                    {row_of(node) + 1, memory_of(pod)},
+                    {row_of(node) + 2, gpus}},
+                   gpus);
       }
     }
   }
@@ -164,12 +167,21 @@ class Relaxation {
       value += gpus_of(pod);
     }
     entries[row_of(node) + 2] += 1.0;
-    program_.add_column(value, {entries.begin(), entries.end()});
+    add_column(entries, value);
+  }
+
+  void add_column(const std::map<size_t, double>& entries, double value) {
+    std::vector<placement::LinearProgram::Entry> column;
+    column.reserve(entries.size());
+    for (const auto& [row, coefficient] : entries) {
+      column.push_back({static_cast<uint32_t>(row), coefficient});
+    }
+    program_.add_column(column, value);
   }
 
   // What the pod is worth on this kind of node above what it takes, but for its devices.
   [[nodiscard]] double worth(size_t pod, size_t node) const {
-    const std::vector<double>& prices = program_.prices();
+    const auto prices = program_.prices();
     return gpus_of(pod) - price(prices[pod]) - price(prices[row_of(node)]) * cpu_of(pod) -
            price(prices[row_of(node) + 1]) * memory_of(pod);
   }
@@ -246,7 +258,7 @@ class Relaxation {
 
   std::vector<NodeKind> node_kinds_;
   std::vector<PodKind> pod_kinds_;
-  PackingProgram program_;
+  placement::LinearProgram program_;
 };
 
 }  // namespace
