@@ -90,6 +90,7 @@ int run_command_line(std::span<const char* const> arguments) {
   add_simulate(app, action);
   add_explain(app, action);
   add_bench(app, action);
+  add_demo(app, action);
   add_version(app, action);
   add_completion(app, action);
   try {
