@@ -30,6 +30,9 @@ class Delivery {
   // sees what happened.
   void send(model::EventBody body, std::string_view thing, base::Duration notice = {});
 
+  // Nothing but time has passed, and somebody waits for that.
+  void tick() { arrive({0, agenda_.now(), model::Tick{}}); }
+
   // What has arrived since the last call, in order of arrival and numbered.
   std::vector<model::Event> take_arrived();
   [[nodiscard]] bool has_arrived() const { return !arrived_.empty(); }

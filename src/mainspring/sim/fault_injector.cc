@@ -148,10 +148,9 @@ void FaultInjector::restore_node(uint32_t node) {
 
 void FaultInjector::show_gpus(uint32_t node, int64_t count) {
   std::vector<WorldDevice>& devices = world_.nodes()[node].devices;
-  for (uint32_t i = 0; i < devices.size(); ++i) {
-    const bool visible = static_cast<int64_t>(i) < count;
-    if (devices[i].visible && !visible) lives_.kill_on_device(node, i);
-    devices[i].visible = visible;
+  // What runs on a device that is no longer reported runs on.
+  for (size_t i = 0; i < devices.size(); ++i) {
+    devices[i].visible = static_cast<int64_t>(i) < count;
   }
   world_.recount_capacity(node);
   tell_node(node);

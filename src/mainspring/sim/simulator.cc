@@ -67,7 +67,11 @@ void Simulator::put_next_arrival() {
   if (arrived_ == inputs_.jobs.size()) return;
   const base::Instant at = inputs_.jobs[arrived_].spec.submitted_at;
   agenda_.put(std::max(at, agenda_.now()), [this] {
-    lives_.submit(inputs_.jobs[arrived_++]);
+    // All of one instant together, before faults of the same instant look for them.
+    while (arrived_ < inputs_.jobs.size() &&
+           inputs_.jobs[arrived_].spec.submitted_at <= agenda_.now()) {
+      lives_.submit(inputs_.jobs[arrived_++]);
+    }
     put_next_arrival();
   });
 }
@@ -107,6 +111,7 @@ bool Simulator::step(base::Instant until) {
   const bool woken = wake_ <= next;
   if (woken) wake_ = base::Instant::never();
   if (!delivery_.has_arrived() && !woken) return true;
+  if (!delivery_.has_arrived()) delivery_.tick();
   for (const model::Event& event : delivery_.take_arrived()) deliver(event);
   decide();
   if (options_.check) checker_.inspect(state_, &world_, next);

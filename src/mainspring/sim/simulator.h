@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -80,8 +80,6 @@ class Simulator {
   [[nodiscard]] uint64_t run_hash() const;
   // Over decisions and their times alone; a replay gives the same.
   [[nodiscard]] uint64_t decisions_hash() const { return decisions_.value(); }
-  // What went wrong with the recording, if anything did.
-  [[nodiscard]] const base::Status& record_status() const { return record_status_; }
 
  private:
   Simulator(SimulationInputs inputs, Decide decide, SimulationOptions options);
@@ -105,7 +103,6 @@ class Simulator {
   std::map<std::string, model::Verdict> verdicts_;
   base::RunHash run_;
   base::RunHash decisions_;
-  base::Status record_status_;
   RunCounters counters_;
   base::Instant wake_ = base::Instant::never();
   size_t arrived_ = 0;
