@@ -6,10 +6,12 @@
 // start there; weakened by one unit or one target it must not. "Never" and "not now" are held
 // against the same world with nobody in it and everything in order.
 //
-// That the property can fail was tried by breaking the code on purpose: amounts one too high or one
-// too low in `least` and `most`, the last look at weaker remedies left out, `kEmptied` counted
-// without sick devices, a gang's verdict without the emptied cluster, and a Trial step that was not
-// undone. Each was found within a few hundred cases.
+// That the property can fail was tried by breaking the code on purpose. Each of these was found
+// within a thousand worlds, most in the first: amounts one too high or too low, remedies offered
+// without a try, needless targets kept, a what-if step not undone or one device short, sick devices
+// or cordoned nodes missing from the emptied cluster, a gang's verdict without the emptied cluster,
+// optional pods counted as needed, capacity left out of the barriers. One is not found, as it
+// should not be: without the last look at weaker remedies the searches still end at the weakest.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -70,6 +72,17 @@ NodeSpec& node_named(World& world, const std::string& name) {
   return *std::ranges::find(world.nodes, name, &NodeSpec::name);
 }
 
+void give_resource(NodeSpec& node, const Change& change) {
+  const std::map<std::string, std::pair<Resource, int64_t>> resources = {
+      {"cpu", {Resource::kCpuMilli, 1}},
+      {"memory", {Resource::kMemoryBytes, kMiB}},
+      {"ephemeral-storage", {Resource::kEphemeralBytes, kMiB}},
+      {"pods", {Resource::kPods, 1}}};
+  const auto found = resources.find(change.what);
+  if (found == resources.end()) return;
+  node.allocatable[found->second.first] += change.amount * found->second.second;
+}
+
 void give(World& world, NodeSpec& node, const Change& change) {
   if (change.what == "gpu") {
     GpuSpec more = like(world, node);
@@ -79,14 +92,7 @@ void give(World& world, NodeSpec& node, const Change& change) {
       node.gpus.push_back(more);
     }
   }
-  const std::map<std::string, std::pair<Resource, int64_t>> resources = {
-      {"cpu", {Resource::kCpuMilli, 1}},
-      {"memory", {Resource::kMemoryBytes, kMiB}},
-      {"ephemeral-storage", {Resource::kEphemeralBytes, kMiB}},
-      {"pods", {Resource::kPods, 1}}};
-  const auto found = resources.find(change.what);
-  if (found == resources.end()) return;
-  node.allocatable[found->second.first] += change.amount * found->second.second;
+  give_resource(node, change);
 }
 
 void ask_less(PodShape& shape, const Change& change) {
@@ -139,6 +145,24 @@ void change_job(model::JobSpec& job, const Remedy& remedy) {
   }
 }
 
+NodeSpec new_node_of(const Remedy& remedy) {
+  NodeSpec node{.name = "new", .labels = remedy.node.labels};
+  for (const Change& change : remedy.changes) {
+    if (change.what != "gpu") give_resource(node, change);
+    if (change.what != "gpu") continue;
+    for (int64_t i = 0; i < change.amount; ++i) {
+      node.gpus.push_back(remedy.node.gpus.at(0));
+      node.gpus.back().id = std::to_string(i);
+      node.gpus.back().memory_bytes = 0;
+    }
+  }
+  for (const Change& change : remedy.changes) {
+    if (change.what != "gpu-memory") continue;
+    for (GpuSpec& gpu : node.gpus) gpu.memory_bytes = change.amount * kMiB;
+  }
+  return node;
+}
+
 World remedied(World world, const Remedy& remedy) {
   switch (remedy.kind) {
     case RemedyKind::kMoreOnNode:
@@ -156,6 +180,9 @@ World remedied(World world, const Remedy& remedy) {
       }
       break;
     }
+    case RemedyKind::kNewNode:
+      world.nodes.push_back(new_node_of(remedy));
+      break;
     case RemedyKind::kUncordon:
     case RemedyKind::kMakeReady:
       for (const std::string& name : remedy.targets) {
@@ -265,7 +292,7 @@ void check_worlds(uint64_t first, uint64_t count) {
     check_world(seed, tally);
   }
   tally.print();
-  EXPECT_GE(tally.with_remedy * 4, tally.waiting * 3);
+  EXPECT_GE(tally.with_remedy * 10, tally.waiting * 9);
 }
 
 TEST(ExplainHeavyProperty, RemediesHelpAndVerdictsHold) {

@@ -7,19 +7,22 @@
 #include <vector>
 
 #include "mainspring/base/instant.h"
+#include "mainspring/model/spec.h"
 
 // A change after which a waiting job starts: what it is, as data and in words.
 
 namespace mainspring::engine {
 
 enum class RemedyKind : uint8_t {
-  kMoreOnNode,     // targets: one node; it gets `changes` more (or that much comes free)
-  kAddNodes,       // targets: one node; `changes` nodes like it are added, idle
-  kLowerRequest,   // targets: pods of one shape; each asks for `changes` instead
-  kLowerMinimum,   // targets: one group; its min_count is `changes` instead
-  kWidenLevel,     // targets: one group; requires the level `value` (empty: none) instead
-  kDropSelector,   // requirements on the node label `value` are left out
-  kDropGpuModel,   // any GPU model will do
+  kMoreOnNode,    // targets: one node; it gets `changes` more (or that much comes free); GPUs
+                  // like its first one that serves any pod of the job, pods in their order
+  kAddNodes,      // targets: one node; `changes` nodes like it are added, idle
+  kNewNode,       // one node with the labels and the GPU of `node` and with `changes` of everything
+  kLowerRequest,  // targets: pods of one shape; each asks for `changes` instead
+  kLowerMinimum,  // targets: one group; its min_count is `changes` instead
+  kWidenLevel,    // targets: one group; requires the level `value` (empty: none) instead
+  kDropSelector,  // requirements on the node label `value` are left out
+  kDropGpuModel,  // any GPU model will do
   kDropGpuMemory,  // the device may have any memory
   kTolerateTaint,  // targets: taint keys; every pod tolerates them
   kUncordon,       // targets: nodes; they take pods again
@@ -27,7 +30,7 @@ enum class RemedyKind : uint8_t {
   kRepairGpu,      // targets: one node, and one of its GPUs; it is healthy and without strangers
   kWaitFor,        // targets: pods; they have ended, by `at` where that is known
 };
-inline constexpr size_t kRemedyKindCount = 13;
+inline constexpr size_t kRemedyKindCount = 14;
 // "more_on_node", "add_nodes", "lower_request", ...
 std::string_view to_string(RemedyKind kind);
 
@@ -51,6 +54,7 @@ struct Remedy {
   std::string value;
   // In `JobSpec::groups`, for kLowerMinimum and kWidenLevel.
   uint32_t group = 0;
+  model::NodeSpec node;  // for kNewNode: its labels, and one GPU if it has any
   base::Instant at = base::Instant::never();
 };
 

@@ -65,49 +65,89 @@ void RemedySearch::more_on_node() {
   }
 }
 
-// Enough for every pod of the job first, then each amount down to what is needed.
-bool RemedySearch::more_on(uint32_t node_slot) {
-  const Node& node = inventory().nodes()[node_slot];
+// Enough for every pod of the job.
+Remedy RemedySearch::whole_job_on(const std::string& node, bool gpus) const {
   model::Resources sum;
-  int64_t gpus = 0;
-  bool has_like = false;
+  int64_t devices = 0;
   for (const placement::PodClass& pods : classes_) {
     const model::Shape& shape = inventory().shape(pods.shape);
     for (size_t i = 0; i < model::kResourceCount; ++i) {
       sum.amounts[i] += shape.request.amounts[i] * pods.pods;
     }
-    gpus += int64_t{shape.gpu_count} * pods.pods;
-    has_like = has_like || std::ranges::any_of(node.gpus, [&](const model::Gpu& gpu) {
-                 return shape.gpu_count > 0 && gpu.present && model::device_suits(shape, gpu);
-               });
+    devices += int64_t{shape.gpu_count} * pods.pods;
   }
-  const auto room = static_cast<int64_t>(model::kGpusPerNodeMax - node.gpus.size());
-  gpus = has_like ? std::min(gpus, room) : 0;
-  Remedy remedy{.kind = RemedyKind::kMoreOnNode, .targets = {node.name}, .changes = {}};
+  Remedy remedy{.kind = RemedyKind::kMoreOnNode, .targets = {}, .changes = {}, .node = {}};
+  if (!node.empty()) remedy.targets = {node};
   const auto add = [&](const char* what, int64_t amount) {
     if (amount > 0) remedy.changes.push_back({what, amount});
   };
-  add("gpu", gpus);
+  const auto limit = static_cast<int64_t>(model::kGpusPerNodeMax);
+  add("gpu", gpus ? std::min(devices, limit) : 0);
   add("cpu", sum[Resource::kCpuMilli]);
   add("memory", in_mib(sum[Resource::kMemoryBytes]));
   add("ephemeral-storage", in_mib(sum[Resource::kEphemeralBytes]));
   add("pods", sum[Resource::kPods]);
-  if (!starts(remedy)) return false;
-  for (size_t i = 0; i < remedy.changes.size();) {
-    Remedy without = remedy;
-    without.changes.erase(without.changes.begin() + static_cast<std::ptrdiff_t>(i));
-    if (starts(without)) {
-      remedy = std::move(without);
-      continue;
-    }
-    remedy.changes[i].amount = least(0, remedy.changes[i].amount, [&](int64_t amount) {
-      Remedy attempt = remedy;
-      attempt.changes[i].amount = amount;
-      return attempt;
-    });
-    ++i;
+  return remedy;
+}
+
+bool RemedySearch::more_on(uint32_t node_slot) {
+  const Node& node = inventory().nodes()[node_slot];
+  const bool has_like = std::ranges::any_of(classes_, [&](const placement::PodClass& pods) {
+    const model::Shape& shape = inventory().shape(pods.shape);
+    return shape.gpu_count > 0 && std::ranges::any_of(node.gpus, [&](const model::Gpu& gpu) {
+             return gpu.present && model::device_suits(shape, gpu);
+           });
+  });
+  const auto room = static_cast<int64_t>(model::kGpusPerNodeMax - node.gpus.size());
+  Remedy remedy = whole_job_on(node.name, has_like && room > 0);
+  for (Change& change : remedy.changes) {
+    if (change.what == "gpu") change.amount = std::min(change.amount, room);
   }
+  if (!starts(remedy)) return false;
+  shrink(remedy);
   return !remedy.changes.empty() && offer(remedy);
+}
+
+// Where nothing that is there would do as a pattern: the least node that would.
+void RemedySearch::new_node() {
+  const bool has_pattern = std::ranges::any_of(
+      found_, [](const Remedy& remedy) { return remedy.kind == RemedyKind::kAddNodes; });
+  if (has_pattern || inventory().gpu_models().size() == 64) return;
+  Remedy remedy = whole_job_on("", true);
+  remedy.kind = RemedyKind::kNewNode;
+  model::GpuSpec gpu{.id = "gpu", .resource = "", .model = ""};
+  std::set<std::string> keys;
+  const auto label = [&](const std::string& key, const std::string& value) {
+    if (keys.insert(key).second) remedy.node.labels.push_back({key, value});
+  };
+  for (const placement::PodClass& pods : classes_) {
+    const model::Shape& shape = inventory().shape(pods.shape);
+    for (const model::NodeRequirement& need : shape.spec.node_requirements) {
+      if (need.op == model::SelectorOp::kIn) label(need.key, need.values.front());
+      if (need.op == model::SelectorOp::kExists) label(need.key, "yes");
+    }
+    if (shape.gpu_count == 0) continue;
+    if (shape.gpu_resource == model::Shape::kNoGpuResource) return;
+    gpu.resource = shape.spec.gpu.resource;
+    if (!shape.spec.gpu.models.empty()) gpu.model = shape.spec.gpu.models.front();
+    gpu.memory_bytes =
+        std::max({gpu.memory_bytes, shape.gpu_memory_bytes, shape.device_memory_bytes_min});
+  }
+  for (const placement::PodClass& pods : classes_) {
+    for (const model::LevelIx level : pods.levels) {
+      if (level == inventory().node_level()) continue;
+      label(inventory().name(inventory().levels()[level.slot].label), "new");
+    }
+  }
+  remedy.value = gpu.model;
+  if (gpu.model.empty() && !inventory().gpu_models().empty()) {
+    gpu.model = inventory().gpu_models().front();
+  }
+  if (!gpu.resource.empty()) remedy.node.gpus = {gpu};
+  if (gpu.memory_bytes > 0) remedy.changes.push_back({"gpu-memory", in_mib(gpu.memory_bytes)});
+  if (!starts(remedy)) return;
+  shrink(remedy);
+  offer(remedy);
 }
 
 void RemedySearch::add_nodes() {

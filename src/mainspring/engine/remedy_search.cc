@@ -28,6 +28,7 @@ RemedySearch::RemedySearch(model::ClusterState& state, model::Placer& placer, Jo
 std::vector<Remedy> RemedySearch::find() {
   more_on_node();
   add_nodes();
+  new_node();
   // What holds a place is bound by what it asked for.
   const bool all_wait = std::ranges::all_of(job().pods, [this](model::PodIx pod) {
     return state_.pod(pod).phase == model::PodPhase::kPending;
@@ -99,6 +100,23 @@ void RemedySearch::drop_needless_targets(Remedy& remedy) {
     } else {
       ++i;
     }
+  }
+}
+
+void RemedySearch::shrink(Remedy& remedy) {
+  for (size_t i = 0; i < remedy.changes.size();) {
+    Remedy without = remedy;
+    without.changes.erase(without.changes.begin() + static_cast<std::ptrdiff_t>(i));
+    if (starts(without)) {
+      remedy = std::move(without);
+      continue;
+    }
+    remedy.changes[i].amount = least(0, remedy.changes[i].amount, [&](int64_t amount) {
+      Remedy attempt = remedy;
+      attempt.changes[i].amount = amount;
+      return attempt;
+    });
+    ++i;
   }
 }
 

@@ -45,12 +45,16 @@ class RemedySearch {
   int64_t least(int64_t low, int64_t high, const Attempt& attempt);
   int64_t most(int64_t low, int64_t high, const Attempt& attempt);
   void drop_needless_targets(Remedy& remedy);
+  // Lowers each amount of a remedy that helps to what is needed.
+  void shrink(Remedy& remedy);
 
   // Changes of the cluster (remedy_cluster.cc).
   void more_on_node();
   bool more_on(uint32_t node_slot);
   void add_nodes();
   bool add_nodes_like(uint32_t node_slot);
+  void new_node();
+  [[nodiscard]] Remedy whole_job_on(const std::string& node, bool gpus) const;
   void make_available();
   void repair_gpu();
   void wait_for();

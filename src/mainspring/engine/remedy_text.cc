@@ -56,6 +56,18 @@ std::string lowered_text(const Remedy& remedy, const model::Job& job) {
   return who + (several ? " ask for at most " : " asks for at most ") + amounts(remedy.changes);
 }
 
+std::string new_node_text(const Remedy& remedy) {
+  std::string text = "a new node with " + amounts(remedy.changes);
+  if (!remedy.value.empty()) text += " (" + remedy.value + ")";
+  std::vector<std::string> labels;
+  for (const model::Label& label : remedy.node.labels) {
+    labels.push_back(quoted(label.key + "=" + label.value));
+  }
+  if (labels.size() == 1) text += " and the label " + labels.front();
+  if (labels.size() > 1) text += " and the labels " + listed(labels);
+  return text + " is added";
+}
+
 std::string clause(const Remedy& remedy, const model::Job& job) {
   const auto& targets = remedy.targets;
   const std::string verb = targets.size() == 1 ? " is" : " are";
@@ -68,6 +80,8 @@ std::string clause(const Remedy& remedy, const model::Job& job) {
       if (!remedy.value.empty()) text += ", in " + remedy.value + ",";
       return text + (count == 1 ? " is added" : " are added");
     }
+    case RemedyKind::kNewNode:
+      return new_node_text(remedy);
     case RemedyKind::kLowerRequest:
       return lowered_text(remedy, job);
     case RemedyKind::kLowerMinimum:
@@ -115,6 +129,8 @@ std::string_view to_string(RemedyKind kind) {
       return "more_on_node";
     case RemedyKind::kAddNodes:
       return "add_nodes";
+    case RemedyKind::kNewNode:
+      return "new_node";
     case RemedyKind::kLowerRequest:
       return "lower_request";
     case RemedyKind::kLowerMinimum:

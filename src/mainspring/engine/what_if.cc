@@ -54,6 +54,18 @@ void lower_request(JobSpec& spec, const Remedy& remedy) {
   }
 }
 
+void add_resource(const Change& change, model::Resources& amount) {
+  if (change.what == "cpu") {
+    amount[Resource::kCpuMilli] += change.amount;
+  } else if (change.what == "memory") {
+    amount[Resource::kMemoryBytes] += change.amount * kMiB;
+  } else if (change.what == "ephemeral-storage") {
+    amount[Resource::kEphemeralBytes] += change.amount * kMiB;
+  } else if (change.what == "pods") {
+    amount[Resource::kPods] += change.amount;
+  }
+}
+
 void add_like(Trial& trial, const Node& like, int64_t count) {
   const auto& inventory = trial.state().inventory();
   model::NodeSpec spec{.allocatable = like.allocatable};
@@ -97,17 +109,18 @@ void give_more(Trial& trial, JobIx job, model::NodeIx node, const std::vector<Ch
     if (change.what == "gpu") {
       const size_t like = device_like(trial.state(), job, trial.state().inventory().node(node));
       trial.add_gpus(node, like, static_cast<uint32_t>(change.amount));
-    } else if (change.what == "cpu") {
-      amount[Resource::kCpuMilli] = change.amount;
-    } else if (change.what == "memory") {
-      amount[Resource::kMemoryBytes] = change.amount * kMiB;
-    } else if (change.what == "ephemeral-storage") {
-      amount[Resource::kEphemeralBytes] = change.amount * kMiB;
-    } else if (change.what == "pods") {
-      amount[Resource::kPods] = change.amount;
     }
+    add_resource(change, amount);
   }
   trial.grow(node, amount);
+}
+
+void add_new_node(Trial& trial, const Remedy& remedy) {
+  model::NodeSpec spec = new_node(remedy);
+  int64_t number = 0;
+  do spec.name = "what-if-" + std::to_string(number++);
+  while (trial.state().inventory().find_node(spec.name).valid());
+  trial.add_node(spec);
 }
 
 void repair_gpu(Trial& trial, model::NodeIx index, const std::string& id) {
@@ -168,6 +181,23 @@ JobSpec spec_of(const ClusterState& state, JobIx index) {
   return spec;
 }
 
+model::NodeSpec new_node(const Remedy& remedy) {
+  model::NodeSpec spec{.labels = remedy.node.labels, .allocatable = {}, .gpus = {}};
+  int64_t gpus = 0;
+  int64_t memory_bytes = 0;
+  for (const Change& change : remedy.changes) {
+    if (change.what == "gpu") gpus = change.amount;
+    if (change.what == "gpu-memory") memory_bytes = change.amount * kMiB;
+    add_resource(change, spec.allocatable);
+  }
+  for (int64_t i = 0; i < gpus; ++i) {
+    spec.gpus.push_back(remedy.node.gpus.front());
+    spec.gpus.back().id = "gpu-" + std::to_string(i);
+    spec.gpus.back().memory_bytes = memory_bytes;
+  }
+  return spec;
+}
+
 bool changes_the_job(RemedyKind kind) {
   return kind >= RemedyKind::kLowerRequest && kind <= RemedyKind::kTolerateTaint;
 }
@@ -221,6 +251,9 @@ JobIx apply(Trial& trial, JobIx job, const Remedy& remedy) {
       add_like(trial, like, remedy.changes.front().amount);
       break;
     }
+    case RemedyKind::kNewNode:
+      add_new_node(trial, remedy);
+      break;
     case RemedyKind::kUncordon:
     case RemedyKind::kMakeReady:
       for (size_t i = 0; i < remedy.targets.size(); ++i) trial.set_usable(node(i), true, true);

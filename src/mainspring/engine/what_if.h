@@ -28,6 +28,9 @@ model::JobSpec changed(model::JobSpec spec, const Remedy& remedy);
 // job) or O(targets and amounts).
 model::JobIx apply(model::Trial& trial, model::JobIx job, const Remedy& remedy);
 
+// The node that a kNewNode remedy speaks of; without a name.
+model::NodeSpec new_node(const Remedy& remedy);
+
 // Every variant of the remedy that is one unit or one target weaker. Weakening the last unit or
 // target leaves nothing, which is known not to help, and is not listed.
 std::vector<Remedy> weaker(const Remedy& remedy);
