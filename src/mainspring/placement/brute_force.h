@@ -17,7 +17,12 @@ class BruteForce {
   // By pod: the number of its node, or the number of nodes for none.
   using Where = std::array<int, kPodsMax>;
 
-  BruteForce(const SmallNodes& nodes, const SmallGang& gang) : nodes_(nodes), gang_(gang) {}
+  BruteForce(const SmallNodes& nodes, const SmallGang& gang) : nodes_(nodes), gang_(gang) {
+    fixed_.fill(kFree);
+  }
+
+  // The pod is on that node already and stays there.
+  void fix(size_t pod, int node) { fixed_[pod] = node; }
 
   bool feasible() { return try_pods(0); }
 
@@ -45,6 +50,8 @@ class BruteForce {
   }
 
  private:
+  static constexpr int kFree = -1;
+
   [[nodiscard]] int none() const { return static_cast<int>(nodes_.size()); }
   [[nodiscard]] const SmallGroup& row(int group) const {
     return gang_.groups[static_cast<size_t>(group)];
@@ -85,9 +92,11 @@ class BruteForce {
     if (pod == gang_.pods.size()) return holds(where_);
     const SmallPod& here = gang_.pods[pod];
     // Of equal pods, the later one never has the node with the smaller number.
-    const bool equal = pod > 0 && gang_.pods[pod - 1].group == here.group &&
+    const bool equal = pod > 0 && fixed_[pod] == kFree && fixed_[pod - 1] == kFree &&
+                       gang_.pods[pod - 1].group == here.group &&
                        gang_.pods[pod - 1].shape == here.shape;
     for (int node = equal ? where_[pod - 1] : 0; node <= none(); ++node) {
+      if (fixed_[pod] != kFree && fixed_[pod] != node) continue;
       where_[pod] = node;
       if (node == none()) return try_pods(pod + 1);
       put(here, node, 1);
@@ -102,6 +111,7 @@ class BruteForce {
   const SmallGang& gang_;
   std::array<SmallNode, kNodesMax> used_{};
   Where where_{};
+  Where fixed_{};
 };
 
 }  // namespace mainspring::placement

@@ -102,6 +102,40 @@ class WorldRunner {
     }
   }
 
+  // Whether the gang may start, be it with pods that are placed already; those are told to `truth`.
+  void tell_placed(model::JobIx job, size_t pods, BruteForce& truth) {
+    for (size_t i = 0; i < pods; ++i) {
+      const model::Pod& pod = cluster_.state().pod(cluster_.state().job(job).pods[i]);
+      if (pod.holds()) truth.fix(i, number_of(pod));
+    }
+  }
+
+  // Some pods of the gang are lost, and somebody else takes a GPU.
+  void disturb(base::Rng& rng, model::JobIx job, SmallNodes& nodes) {
+    const std::vector<model::PodIx> pods = cluster_.state().job(job).pods;
+    for (const model::PodIx index : pods) {
+      const model::Pod& pod = cluster_.state().pod(index);
+      if (!pod.holds() || rng.chance(1, 2)) continue;
+      cluster_.apply(model::PodGone{pod.id, pod.incarnation, model::PodEnd::kLost});
+    }
+    const size_t victim = rng.below(nodes.size());
+    const std::string name = "n" + std::to_string(victim);
+    const model::Inventory& inventory = cluster_.state().inventory();
+    const model::Free& free = inventory.node(inventory.find_node(name)).free;
+    if (free.gpus == 0 || free.resources[model::Resource::kCpuMilli] < kCpu) return;
+    cluster_.occupy(name, 1, 1);
+    --nodes[victim].whole;
+    --nodes[victim].cpus;
+  }
+
+  void end_all_pods() {
+    for (uint32_t slot = 0; slot < cluster_.state().pods().size(); ++slot) {
+      const model::Pod& pod = cluster_.state().pods()[slot];
+      if (!pod.alive || !pod.holds() || pod.id.starts_with("half")) continue;
+      cluster_.apply(model::PodGone{std::string(pod.id), pod.incarnation, model::PodEnd::kRemoved});
+    }
+  }
+
   // The verdict of the search; checks the placement that it proposes.
   Verdict place(model::JobIx job, const SmallNodes& nodes, const SmallGang& gang) {
     model::Trial trial(cluster_.state());
@@ -112,16 +146,21 @@ class WorldRunner {
       const model::Pod& pod = cluster_.state().pod(cluster_.state().job(job).pods[i]);
       where[i] = static_cast<int>(nodes.size());
       if (!pod.holds()) continue;
-      const std::string& name = cluster_.state().inventory().node(pod.node).name;
-      where[i] = std::stoi(name.substr(1));
+      where[i] = number_of(pod);
     }
     EXPECT_TRUE(BruteForce(nodes, gang).holds(where)) << describe(nodes, gang);
+    if (keep) trial.commit();
     return verdict;
   }
 
   bool grow = false;
+  bool keep = false;  // what was placed
 
  private:
+  [[nodiscard]] int number_of(const model::Pod& pod) {
+    return std::stoi(cluster_.state().inventory().node(pod.node).name.substr(1));
+  }
+
   void break_gpu(const std::string& node, const std::string& id) {
     cluster_.add_job({.id = id,
                       .groups = {{.name = "all"}},
@@ -136,6 +175,17 @@ class WorldRunner {
   size_t node_count_ = 0;
   std::array<bool, BruteForce::kNodesMax> broken_{};
 };
+
+void expect_truth(WorldRunner& runner, model::JobIx job, const SmallNodes& nodes,
+                  const SmallGang& gang, uint64_t world) {
+  BruteForce truth(nodes, gang);
+  runner.tell_placed(job, gang.pods.size(), truth);
+  const bool feasible = truth.feasible();
+  const Verdict verdict = runner.place(job, nodes, gang);
+  ASSERT_NE(verdict.code, model::ReasonCode::kSearchCutShort) << describe(nodes, gang);
+  ASSERT_EQ(verdict.kind == VerdictKind::kNow, feasible) << "world " << world << "\n"
+                                                         << describe(nodes, gang);
+}
 
 uint64_t from_environment(const char* name, uint64_t otherwise) {
   const char* text = std::getenv(name);
@@ -175,7 +225,7 @@ void compare(uint64_t wanted) {
 }
 
 // Beyond what is listed: more nodes and pods, two topologies that cut across each other, groups
-// three deep, preferred levels, and growth.
+// three deep, preferred levels, growth, and repair after losses.
 SmallNodes random_nodes(base::Rng& rng) {
   SmallNodes nodes(5 + rng.below(2));
   for (SmallNode& node : nodes) {
@@ -220,25 +270,26 @@ SmallGang random_gang(base::Rng& rng) {
 TEST(SmallWorldsTest, RandomLargerWorldsEqualBruteForce) {
   base::Rng rng(20);
   WorldRunner runner;
-  uint64_t feasible_count = 0;
   const uint64_t wanted = from_environment("MAINSPRING_RANDOM_WORLDS", 20'000);
   for (uint64_t i = 0; i < wanted; ++i) {
-    const SmallNodes nodes = random_nodes(rng);
+    SmallNodes nodes = random_nodes(rng);
     const SmallGang gang = random_gang(rng);
     runner.set_nodes(nodes);
     runner.grow = rng.chance(1, 2);
     const model::JobIx job = runner.add_gang(gang, i);
-    const bool feasible = BruteForce(nodes, gang).feasible();
-    feasible_count += feasible ? 1 : 0;
-    const Verdict verdict = runner.place(job, nodes, gang);
-    ASSERT_NE(verdict.code, model::ReasonCode::kSearchCutShort) << describe(nodes, gang);
-    ASSERT_EQ(verdict.kind == VerdictKind::kNow, feasible) << "world " << i << "\n"
-                                                           << describe(nodes, gang);
+    runner.keep = rng.chance(1, 2) && std::ranges::none_of(gang.pods, [](const SmallPod& pod) {
+                    return pod.shape.half;  // a half that stays pins the GPU that it is on
+                  });
+    expect_truth(runner, job, nodes, gang, i);
+    if (::testing::Test::HasFatalFailure()) return;
+    if (runner.keep) {
+      runner.disturb(rng, job, nodes);
+      expect_truth(runner, job, nodes, gang, i);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
     runner.remove_gang(i);
+    runner.end_all_pods();
   }
-  std::printf("%llu of %llu random worlds feasible\n",
-              static_cast<unsigned long long>(feasible_count),
-              static_cast<unsigned long long>(wanted));
 }
 
 TEST(SmallWorldsTest, SampleEqualsBruteForce) { compare(20'000); }
