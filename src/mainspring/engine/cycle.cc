@@ -7,7 +7,6 @@
 
 #include "mainspring/base/check.h"
 #include "mainspring/model/gang.h"
-#include "mainspring/placement/best_fit_scorer.h"
 #include "mainspring/placement/diagnose.h"
 
 namespace mainspring::engine {
@@ -44,7 +43,7 @@ model::PodBinding binding_of(const ClusterState& state, const model::Pod& pod) {
 
 Engine::Engine(EngineOptions options)
     : options_(options),
-      scorer_(std::make_unique<placement::BestFitScorer>()),
+      scorer_(std::make_unique<placement::PriceScorer>()),
       search_(std::make_unique<placement::GangSearch>(*scorer_, options.search)) {}
 
 Engine::~Engine() = default;
@@ -54,6 +53,9 @@ model::Placer& Engine::placer() { return *search_; }
 Plan Engine::run_cycle(ClusterState& state, Instant now) {
   Plan plan;
   counts_ = {};
+  // Prices rest on what is marked in the state, so that a restored engine has the same ones.
+  if (placement::PriceScorer::demand_grew(state)) state.mark_demand_priced();
+  scorer_->refresh(state);
   queue_.sync(state, now);
   expire(state, now, plan);
   repair(state, now, plan);
@@ -209,6 +211,7 @@ Verdict Engine::verdict(ClusterState& state, JobIx index) {
   if (job.releasing || job.backoff_until > state.now()) {
     return {.kind = VerdictKind::kNotNow, .code = model::ReasonCode::kBackingOff};
   }
+  scorer_->refresh(state);
   model::Trial trial(state);
   const Verdict coarse = search_->place(trial, {.job = index, .when = {state.now()}});
   trial.rollback(0);

@@ -9,6 +9,7 @@
 #include "mainspring/model/placer.h"
 #include "mainspring/model/plan.h"
 #include "mainspring/placement/gang_search.h"
+#include "mainspring/placement/price_scorer.h"
 #include "mainspring/policy/job_queue.h"
 
 // One cycle: facts in the state, decisions out.
@@ -73,7 +74,7 @@ class Engine {
   void explain_arrivals(const model::ClusterState& state, model::Plan& plan);
 
   EngineOptions options_;
-  std::unique_ptr<placement::Scorer> scorer_;
+  std::unique_ptr<placement::PriceScorer> scorer_;
   std::unique_ptr<placement::GangSearch> search_;
   policy::JobQueue queue_;
   // By signature: the answer that every job of the line has.
