@@ -62,7 +62,7 @@ void tell(TimedRun& run, const DayWatcher& watcher, const std::vector<JobAnswer>
   fmt::print("\nGPU time in use: {}.{} % of all; {} decisions from {} events; run hash {:016x}\n",
              statistics.utilisation_milli / 10, statistics.utilisation_milli % 10,
              grouped(statistics.counters.cycles), grouped(statistics.counters.events),
-             run.simulator().run_hash());
+             run.simulator().decisions_hash());
 }
 
 ExitCode run_demo(const std::string& seed_text) {

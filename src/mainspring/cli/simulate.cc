@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <CLI/App.hpp>
 #include <CLI/Validators.hpp>
@@ -10,16 +13,23 @@
 #include "mainspring/cli/simulate_reports.h"
 #include "mainspring/cli/static_comparison.h"
 #include "mainspring/cli/subcommands.h"
+#include "mainspring/cli/terminal.h"
 #include "mainspring/config/scenario.h"
+#include "mainspring/engine/cycle.h"
+#include "mainspring/sim/event_replay.h"
+#include "mainspring/sim/scenario_run.h"
 
 namespace mainspring::cli {
 namespace {
 
 using base::Result;
 
+constexpr const char* kOwnPolicy = "mainspring";
+constexpr std::string_view kRecordedHead = "{\"mainspring_events\"";
+
 struct SimulateFlags {
   std::string input;
-  std::string policies = "mainspring";
+  std::string policies = kOwnPolicy;
   std::string seeds;
   std::string traces;
   std::string record;
@@ -28,6 +38,10 @@ struct SimulateFlags {
   bool check = false;
   bool no_checker = false;
 };
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
 
 Result<std::vector<uint64_t>> seeds_of(const SimulateFlags& flags,
                                        const config::Scenario& scenario) {
@@ -62,10 +76,78 @@ ExitCode compare_policies(const SimulateFlags& flags, const config::Scenario& sc
   return ExitCode::kOk;
 }
 
+ExitCode exit_code_of(const TimedReport& report) {
+  for (const sim::ScenarioReport& run : report.runs) {
+    if (run.violation_count > 0 || !run.all_ok()) return ExitCode::kFailed;
+  }
+  return ExitCode::kOk;
+}
+
+ExitCode run_timed(const SimulateFlags& flags, const config::Scenario& scenario) {
+  const auto seeds = seeds_of(flags, scenario);
+  if (!seeds) return report(seeds.error());
+  if (flags.policies != kOwnPolicy) {
+    const auto known = parse_names(flags.policies, "--policies", static_policies());
+    if (!known) return report(known.error());
+    return report({.message = "--policies: only mainspring runs scenarios with time; the others "
+                              "decide on public lists (scenarios/openb)"});
+  }
+  if (!flags.record.empty() && seeds->size() > 1) {
+    return report({.message = "--record: records one run; expected one seed"});
+  }
+  TimedReport timed{.checked = flags.check};
+  ProgressBar progress(scenario.name);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto total_ms = scenario.length.ms * static_cast<int64_t>(seeds->size());
+  for (const uint64_t seed : *seeds) {
+    const int64_t before_ms = scenario.length.ms * static_cast<int64_t>(timed.runs.size());
+    sim::ScenarioRunOptions options{.check_invariants = !flags.no_checker,
+                                    .check_expectations = flags.check,
+                                    .record_path = flags.record};
+    options.progress = [&](base::Instant now) {
+      progress.show(before_ms + now.ms, total_ms, fmt::format("seed {}", seed));
+    };
+    auto run = sim::run_scenario(scenario, seed, options);
+    if (!run) return report(run.error());
+    timed.runs.push_back(std::move(*run));
+  }
+  timed.wall_seconds = seconds_since(begin);
+  progress.clear();
+  print_timed_report(scenario, timed, flags.json);
+  return exit_code_of(timed);
+}
+
+ExitCode replay(const SimulateFlags& flags) {
+  if (flags.check || !flags.seeds.empty() || !flags.record.empty()) {
+    return report({.message = "--check, --seeds and --record have no meaning for a recorded run"});
+  }
+  engine::Engine engine;
+  ProgressBar progress("replay");
+  const auto begin = std::chrono::steady_clock::now();
+  const auto replayed = sim::replay_events(
+      flags.input,
+      [&](model::ClusterState& state, base::Instant now) { return engine.run_cycle(state, now); },
+      {.check = !flags.no_checker});
+  progress.clear();
+  if (!replayed) return report(replayed.error());
+  print_replay_report(flags.input, *replayed, seconds_since(begin), flags.json);
+  const bool sound = replayed->same() && replayed->checker.violation_count() == 0;
+  return sound ? ExitCode::kOk : ExitCode::kFailed;
+}
+
+// Files that --record wrote say so in their first line.
+bool is_recorded(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string head(kRecordedHead.size(), ' ');
+  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return stream.gcount() == static_cast<std::streamsize>(head.size()) && head == kRecordedHead;
+}
+
 ExitCode run_simulate(const SimulateFlags& flags) {
+  if (is_recorded(flags.input)) return replay(flags);
   const auto scenario = config::read_scenario(flags.input);
   if (!scenario) return report(scenario.error());
-  return compare_policies(flags, *scenario);
+  return scenario->openb ? compare_policies(flags, *scenario) : run_timed(flags, *scenario);
 }
 
 }  // namespace

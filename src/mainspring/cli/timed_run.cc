@@ -3,23 +3,20 @@
 
 #include <utility>
 
+#include "mainspring/sim/scenario_run.h"
+
 namespace mainspring::cli {
 
 base::Result<TimedRun> TimedRun::create(const config::Scenario& scenario, uint64_t seed,
                                         sim::SimulationOptions options) {
   TimedRun run;
   run.engine_ = std::make_unique<engine::Engine>();
-  sim::SimulationInputs inputs{.config = scenario.config,
-                               .nodes = scenario.nodes,
-                               .jobs = config::draw_jobs(scenario, seed),
-                               .faults = scenario.faults,
-                               .chances = scenario.chances,
-                               .pod_times = scenario.pod_times,
-                               .length = scenario.length,
-                               .seed = seed};
+  sim::RowTally skipped;
+  auto inputs = sim::simulation_inputs(scenario, seed, skipped);
+  if (!inputs) return tl::unexpected(inputs.error());
   engine::Engine* engine = run.engine_.get();
   auto simulator = sim::Simulator::create(
-      std::move(inputs),
+      std::move(*inputs),
       [engine](model::ClusterState& state, base::Instant now) {
         return engine->run_cycle(state, now);
       },

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
+#include <system_error>
 
 #include "mainspring/config/scenario.h"
 #include "mainspring/config/scenario_fields.h"
@@ -106,17 +107,14 @@ Result<Scenario> parse_scenario(std::string_view text, const std::string& file) 
 }
 
 Result<Scenario> read_scenario(const std::string& path) {
+  std::error_code ignored;
   std::ifstream stream(path, std::ios::binary);
-  if (!stream) {
+  if (!stream || std::filesystem::is_directory(path, ignored)) {
     return base::failure(base::ErrorCode::kNotFound,
                          path + ": cannot be read; expected a scenario file");
   }
   std::ostringstream text;
   text << stream.rdbuf();
-  if (stream.bad() || text.fail()) {
-    return base::failure(base::ErrorCode::kNotFound,
-                         path + ": cannot be read; expected a scenario file");
-  }
   return parse_scenario(text.str(), path);
 }
 

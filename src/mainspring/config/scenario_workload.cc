@@ -8,6 +8,8 @@
 namespace mainspring::config {
 namespace {
 
+constexpr int64_t kPublishedInflateMilli = 1300;
+
 class JobList {
  public:
   explicit JobList(std::vector<ScenarioJob>& jobs) : jobs_(jobs) {}
@@ -123,6 +125,9 @@ void read_openb(const Section& section, Scenario& scenario) {
   openb.list = section.text("pods");
   openb.orders = section.choice("orders") == 0 ? OrderSource::kPublished : OrderSource::kGenerated;
   openb.inflate_milli = section.amount("inflate");
+  if (openb.orders == OrderSource::kPublished && openb.inflate_milli != kPublishedInflateMilli) {
+    section.report("inflate", "the published orders are of 1.3; expected `orders: generated`");
+  }
   scenario.openb = openb;
 }
 
