@@ -14,15 +14,16 @@
 namespace mainspring::engine {
 
 enum class RemedyKind : uint8_t {
-  kMoreOnNode,    // targets: one node; it gets `changes` more (or that much comes free); GPUs
-                  // like its first one that serves any pod of the job, pods in their order
-  kAddNodes,      // targets: one node; `changes` nodes like it are added, idle
-  kNewNode,       // one node with the labels and the GPU of `node` and with `changes` of everything
-  kLowerRequest,  // targets: pods of one shape; each asks for `changes` instead
-  kLowerMinimum,  // targets: one group; its min_count is `changes` instead
-  kWidenLevel,    // targets: one group; requires the level `value` (empty: none) instead
-  kDropSelector,  // requirements on the node label `value` are left out
-  kDropGpuModel,  // any GPU model will do
+  // One target node gets `changes` more, or that much comes free. GPUs are like its first one that
+  // serves any pod of the job, the pods taken in their order.
+  kMoreOnNode,
+  kAddNodes,       // targets: one node; `changes` nodes like it are added, idle
+  kNewNode,        // one node with the labels and the GPU of `node`, `changes` of everything
+  kLowerRequest,   // targets: pods of one shape; each asks for `changes` instead
+  kLowerMinimum,   // targets: one group; its min_count is `changes` instead
+  kWidenLevel,     // targets: one group; requires the level `value` (empty: none) instead
+  kDropSelector,   // requirements on the node label `value` are left out
+  kDropGpuModel,   // any GPU model will do
   kDropGpuMemory,  // the device may have any memory
   kTolerateTaint,  // targets: taint keys; every pod tolerates them
   kUncordon,       // targets: nodes; they take pods again

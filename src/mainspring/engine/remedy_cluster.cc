@@ -167,8 +167,12 @@ bool RemedySearch::add_nodes_like(uint32_t node_slot) {
       surveys_, [&](const placement::Survey& seen) { return seen.fit_emptied[node_slot] > 0; });
   if (!serves) return false;
   Remedy remedy{.kind = RemedyKind::kAddNodes, .targets = {node.name}, .changes = {{"nodes", 1}}};
-  for (const model::DomainIx domain : node.domains) {
-    if (domain.valid()) remedy.value = inventory().domain(domain).path;
+  // Where it has to stand, if the job cares.
+  for (const placement::PodClass& pods : classes_) {
+    for (const model::LevelIx level : pods.levels) {
+      const model::DomainIx domain = node.domains[level.slot];
+      if (domain.valid()) remedy.value = inventory().domain(domain).path;
+    }
   }
   const auto with = [remedy](int64_t amount) {
     Remedy attempt = remedy;

@@ -30,6 +30,7 @@ int64_t in_units_of_the_model(const Change& change) {
 
 std::string amounts(const std::vector<Change>& changes) {
   std::vector<std::string> parts;
+  parts.reserve(changes.size());
   for (const Change& change : changes) {
     parts.push_back(amount_text(change.what, in_units_of_the_model(change)));
   }
@@ -60,6 +61,7 @@ std::string new_node_text(const Remedy& remedy) {
   std::string text = "a new node with " + amounts(remedy.changes);
   if (!remedy.value.empty()) text += " (" + remedy.value + ")";
   std::vector<std::string> labels;
+  labels.reserve(remedy.node.labels.size());
   for (const model::Label& label : remedy.node.labels) {
     labels.push_back(quoted(label.key + "=" + label.value));
   }
