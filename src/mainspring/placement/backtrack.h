@@ -29,7 +29,7 @@
 namespace mainspring::placement {
 
 struct SearchLimits {
-  int64_t steps_max = 100'000;     // choices beyond the first descent
+  int64_t steps_max = 50'000;    // choices beyond the first descent
   int64_t steps_per_wish = 500;  // of these, for one alternative that a preferred level offers
 };
 
@@ -110,6 +110,7 @@ class Backtrack : private SearchStack {
   bool next_alternative();
   bool apply_alternative(const Task& task, const Stage& stage, const Alternative& alternative);
   void list_alternatives(const Task& task, const Stage& stage);
+  static bool comes_first(const Alternative& left, const Alternative& right);
   void open_held(uint32_t group, uint32_t scope);
   [[nodiscard]] int64_t weight_of(const model::Free& free, const Demand& demand) const;
 

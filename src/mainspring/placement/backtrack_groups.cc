@@ -104,6 +104,9 @@ bool Backtrack::next_alternative() {
     const Task task = tasks_[choice.index];
     const Stage stage = stage_of(task, choice.stage);
     const uint32_t first = choice.candidate;
+    if (choice.position == 1) {
+      std::ranges::sort(std::span(alternatives_).subspan(first + 1), comes_first);
+    }
     if (choice.position > 0 && stage.level.valid()) skip_likes(choice, stage);
     if (first + choice.position < choice.mark.alternatives) {
       const Alternative alternative = alternatives_[first + choice.position++];
@@ -157,18 +160,28 @@ int64_t Backtrack::weight_of(const model::Free& free, const Demand& demand) cons
   return free.resources[model::Resource::kCpuMilli];
 }
 
+bool Backtrack::comes_first(const Alternative& left, const Alternative& right) {
+  return std::tuple(left.most, left.weight, left.rank) <
+         std::tuple(right.most, right.weight, right.rank);
+}
+
 // Tightest first among those whose sums suffice; with a bound on the number of narrower domains,
 // the fewest first.
 void Backtrack::list_alternatives(const Task& task, const Stage& stage) {
   const GroupDemand& group = demand_->group(task.index);
   const size_t first = alternatives_.size();
-  const auto add = [&](Alternative alternative, uint32_t scope) {
+  const auto add = [&](Alternative alternative) {
     if (!stage.bounded || !stage.few.valid()) {
       alternatives_.push_back(alternative);
       return;
     }
     constexpr uint32_t kMoreDomains = 3;
+    const Scopes::Mark before = scopes_.mark();
+    const uint32_t scope = stage.level.valid()
+                               ? scopes_.in_one(task.scope, stage.level, alternative.slot)
+                               : task.scope;
     const uint32_t fewest = fewest_domains(task, stage.few, scope);
+    scopes_.undo(before);
     if (fewest == kNone) return;
     for (uint32_t extra = 0; extra < kMoreDomains; ++extra) {
       alternative.most = fewest + extra;
@@ -176,31 +189,27 @@ void Backtrack::list_alternatives(const Task& task, const Stage& stage) {
     }
   };
   if (!stage.level.valid()) {
-    add({}, task.scope);
+    add({});
     return;
   }
   scopes_.domains(task.scope, stage.level, choosable_);
   const bool nodes = stage.level == inventory_->node_level();
+  // Counted where it can end the search at once, and wherever it turned back.
+  const bool counts = stage.last && task.count > 1 && (task.from == 0 || turned_back_);
   int64_t members = 0;
   for (const uint32_t slot : choosable_) {
     const model::Free& free = nodes ? bins_.free(slot) : bins_.domain_free(model::DomainIx{slot});
     if (!group.least.within(free)) continue;
-    if (members < task.count) members += members_that_fit(task, stage.level, slot, free);
-    const Scopes::Mark before = scopes_.mark();
-    const uint32_t scope = scopes_.in_one(task.scope, stage.level, slot);
+    if (counts && members < task.count) members += members_that_fit(task, stage.level, slot, free);
     add({.slot = slot,
          .weight = weight_of(free, group.least),
-         .rank = scopes_.rank_of(stage.level, slot)},
-        scope);
-    scopes_.undo(before);
+         .rank = scopes_.rank_of(stage.level, slot)});
   }
   // This group and its likes, which come next, each need a domain of this level.
-  if (stage.last && members < task.count) alternatives_.resize(first);
-  std::ranges::sort(alternatives_.begin() + static_cast<std::ptrdiff_t>(first), alternatives_.end(),
-                    [](const Alternative& left, const Alternative& right) {
-                      return std::tuple(left.most, left.weight, left.rank) <
-                             std::tuple(right.most, right.weight, right.rank);
-                    });
+  if (counts && members < task.count) alternatives_.resize(first);
+  // The first descent needs the best one only; the rest is sorted when it is asked for.
+  const auto own = std::span(alternatives_).subspan(first);
+  if (!own.empty()) std::iter_swap(own.begin(), std::ranges::min_element(own, comes_first));
 }
 
 bool Backtrack::enter_pick(uint32_t task) {
@@ -247,7 +256,7 @@ bool Backtrack::enter_members(uint32_t task) {
                      entered.scope, next);
   }
   const uint32_t group = demand_->member(demand_->group_class(entered.index).first + entered.from);
-  current_ = push_task(TaskKind::kGroup, group, 0, entered.count, entered.scope, next);
+  current_ = push_task(TaskKind::kGroup, group, entered.from, entered.count, entered.scope, next);
   return true;
 }
 

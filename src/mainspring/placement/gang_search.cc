@@ -41,7 +41,9 @@ Verdict GangSearch::place(model::Trial& trial, const model::PlaceRequest& reques
 SearchEnd GangSearch::find_least() {
   const bool wishes = std::ranges::any_of(
       demand_.groups(), [](const GroupDemand& group) { return group.preferred.valid(); });
-  const SearchEnd end = search_.find(0, Scopes::kEverywhere, wishes, options_.limits);
+  SearchLimits limits = options_.limits;
+  if (wishes) limits.steps_max /= 4;
+  const SearchEnd end = search_.find(0, Scopes::kEverywhere, wishes, limits);
   if (end != SearchEnd::kCutShort || !wishes) return end;
   return search_.find(0, Scopes::kEverywhere, false, options_.limits);
 }
@@ -51,6 +53,8 @@ void GangSearch::grow() {
   const size_t count = demand_.groups().size();
   scope_of_group_.assign(count, Scopes::kNone);
   search_.ignore_bounds();
+  used_of_run_.assign(demand_.runs().size(), 0);
+  moves_counted_ = 0;
   for (const Backtrack::Entered& entered : search_.entered()) {
     scope_of_group_[entered.group] = entered.scope;
   }
@@ -66,11 +70,17 @@ void GangSearch::grow() {
   }
 }
 
+void GangSearch::count_used() {
+  for (; moves_counted_ < search_.moves().size(); ++moves_counted_) {
+    const Backtrack::Move& move = search_.moves()[moves_counted_];
+    used_of_run_[move.run] += move.pods;
+  }
+}
+
 void GangSearch::grow_group(uint32_t group, uint32_t scope) {
-  used_of_run_.assign(demand_.runs().size(), 0);
-  for (const Backtrack::Move& move : search_.moves()) used_of_run_[move.run] += move.pods;
   for (const Item& item : demand_.items(demand_.group(group))) {
     if (item.is_run) {
+      count_used();
       const uint32_t left = item.available - used_of_run_[item.index];
       if (left > 0) search_.fill(item.index, scope, left);
       continue;

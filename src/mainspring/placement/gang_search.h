@@ -35,6 +35,7 @@ class GangSearch final : public model::Placer {
  private:
   SearchEnd find_least();
   void grow();
+  void count_used();
   void grow_group(uint32_t group, uint32_t scope);
   void book(model::Trial& trial, base::Interval when);
   [[nodiscard]] model::Verdict refusal(const model::ClusterState& state, const model::Job& job,
@@ -46,6 +47,7 @@ class GangSearch final : public model::Placer {
   Backtrack search_;
   std::vector<uint32_t> scope_of_group_;
   std::vector<uint32_t> used_of_run_;
+  size_t moves_counted_ = 0;
   std::vector<model::DeviceMask> masks_;
 };
 
