@@ -288,8 +288,8 @@ class Builder {
       return refuse("an integer is not in -2^63..2^63 - 1", error);
     }
     if (!std::isfinite(number)) return refuse("a number is too large", error);
-    // Boost.JSON 1.81 may be off by one unit in the last place. One too small for a double keeps its
-    // answer, zero.
+    // Boost.JSON 1.81 may be off by one unit in the last place. A number too small for a double
+    // keeps its answer, zero.
     std::from_chars(digits.data(), digits.data() + digits.size(), number);
     return add(Json(number));
   }
