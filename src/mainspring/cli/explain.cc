@@ -12,6 +12,7 @@
 #include "mainspring/cli/terminal.h"
 #include "mainspring/config/amount.h"
 #include "mainspring/config/field.h"
+#include "mainspring/sim/scenario_run.h"
 
 namespace mainspring::cli {
 namespace {
@@ -51,9 +52,10 @@ base::Result<JobAnswer> ask(const ExplainFlags& flags) {
       return base::invalid(fmt::format("--seed: '{}' {}", flags.seed, number.error().message));
     seed = static_cast<uint64_t>(*number);
   }
-  if (auto ok = check_job(config::draw_jobs(*scenario, seed), flags.job); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  sim::RowTally skipped;
+  const auto inputs = sim::simulation_inputs(*scenario, seed, skipped);
+  if (!inputs) return tl::unexpected(inputs.error());
+  if (auto ok = check_job(inputs->jobs, flags.job); !ok) return tl::unexpected(ok.error());
   ProgressBar progress(scenario->name);
   sim::SimulationOptions options{.check = false};
   options.progress = [&](base::Instant now) { progress.show(now.ms, *at); };

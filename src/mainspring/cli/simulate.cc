@@ -37,6 +37,7 @@ struct SimulateFlags {
   bool json = false;
   bool check = false;
   bool no_checker = false;
+  bool no_bound = false;
 };
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -66,7 +67,8 @@ ExitCode compare_policies(const SimulateFlags& flags, const config::Scenario& sc
       .seeds = *seeds,
       .policies = *policies,
       .tie_break = flags.tie_break == "random" ? sim::TieBreak::kRandom : sim::TieBreak::kFirst,
-      .check = !flags.no_checker};
+      .check = !flags.no_checker,
+      .bound = !flags.no_bound};
   const auto comparison = compare_static(scenario, request);
   if (!comparison) return report(comparison.error());
   print_static_report(scenario, *comparison, flags.json);
@@ -181,6 +183,8 @@ void add_simulate(CLI::App& app, Action& action) {
       ->type_name("first|random");
   command->add_flag("--no-checker", flags->no_checker,
                     "Do not check the invariants after each step");
+  command->add_flag("--no-bound", flags->no_bound,
+                    "On public lists: leave out what no policy can exceed");
   command->footer(
       "\nExamples:\n"
       "  mainspring simulate scenarios/gangs/elastic.yaml --check\n"

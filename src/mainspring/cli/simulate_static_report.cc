@@ -81,6 +81,11 @@ void print_table(const config::Scenario& scenario, const StaticComparison& compa
               Tone::kQuiet);
   }
   fmt::print("{}", table.text());
+  for (const PolicyResult& result : comparison.policies) {
+    for (const std::string& sentence : result.violations) {
+      fmt::print("{} {}: {}\n", toned("VIOLATED", Tone::kBad), result.policy, sentence);
+    }
+  }
   if (!comparison.skipped_summary.empty()) fmt::print("\n{}\n", comparison.skipped_summary);
 }
 

@@ -8,14 +8,19 @@
 
 #include "mainspring/base/hash.h"
 #include "mainspring/cli/terminal.h"
+#include "mainspring/sim/allocation_bound.h"
+#include "mainspring/sim/engine_replay.h"
 #include "mainspring/sim/openb_list.h"
 
 namespace mainspring::cli {
 namespace {
 
 using base::Result;
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
 
 constexpr std::string_view kOwnPolicy = "mainspring";
+constexpr size_t kViolationsShown = 10;
 
 Spread spread_of(const std::vector<double>& values) {
   Spread spread;
@@ -43,6 +48,10 @@ struct Tally {
     hash.add(run.run_hash);
   }
 
+  void tell(const std::string& sentence) {
+    if (result.violations.size() < kViolationsShown) result.violations.push_back(sentence);
+  }
+
   PolicyResult finish() {
     for (const auto& [percent, values] : allocated) {
       result.allocated_by_percent[percent] = spread_of(values);
@@ -52,11 +61,46 @@ struct Tally {
   }
 };
 
-Result<sim::OpenbResult> run_one(const sim::OpenbInputs& inputs, const StaticRequest& request,
-                                 const std::string& policy, uint64_t seed) {
+// The engine is timed as it runs on a cluster, without the checker; then it runs again with the
+// checker beside it, which must see the same decisions.
+Result<sim::OpenbResult> run_engine(const sim::OpenbInputs& inputs, const StaticRequest& request,
+                                    Tally& tally) {
+  const auto begin = Clock::now();
+  const auto run = sim::replay_openb(inputs);
+  const double seconds = Seconds(Clock::now() - begin).count();
+  if (!run) return tl::unexpected(run.error());
+  tally.add(run->result, seconds);
+  if (!request.check) return run->result;
+  sim::EngineReplayOptions checked;
+  checked.check = true;
+  const auto again = sim::replay_openb(inputs, checked);
+  if (!again) return tl::unexpected(again.error());
+  tally.result.invariant_violations += again->violation_count;
+  for (const std::string& sentence : again->violations) tally.tell(sentence);
+  if (again->result.run_hash != run->result.run_hash) {
+    ++tally.result.invariant_violations;
+    tally.tell("with the checker beside it the engine decided otherwise");
+  }
+  return run->result;
+}
+
+base::Status run_one(const sim::OpenbInputs& inputs, const StaticRequest& request,
+                     const std::string& policy, uint64_t seed, Tally& tally) {
   const auto kind = sim::baseline_of_name(policy);
-  if (!kind) return base::invalid("--policies: '" + policy + "' does not run on these lists");
-  return sim::run_openb(inputs, *kind, seed, request.tie_break);
+  const auto begin = Clock::now();
+  const auto run = kind ? sim::run_openb(inputs, *kind, seed, request.tie_break)
+                        : run_engine(inputs, request, tally);
+  const double seconds = Seconds(Clock::now() - begin).count();
+  if (!run) return tl::unexpected(run.error());
+  if (kind) tally.add(*run, seconds);
+  return {};
+}
+
+void add_bounds(const sim::OpenbInputs& inputs, std::map<int, std::vector<double>>& bounds) {
+  for (const int percent : kReportedPercents) {
+    const auto bound = sim::allocation_bound(inputs.nodes, inputs.pods, inputs.order, percent);
+    if (bound) bounds[percent].push_back(*bound / 100);
+  }
 }
 
 }  // namespace
@@ -77,9 +121,10 @@ Result<StaticComparison> compare_static(const config::Scenario& scenario,
   comparison.skipped_rows = list->skipped().skipped();
   comparison.skipped_summary = list->skipped().summary();
   std::vector<Tally> tallies(request.policies.size());
+  std::map<int, std::vector<double>> bounds;
   ProgressBar progress(scenario.name);
   int64_t done = 0;
-  const auto total = static_cast<int64_t>(request.policies.size() * request.seeds.size());
+  const auto total = static_cast<int64_t>((request.policies.size() + 1) * request.seeds.size());
   for (const uint64_t seed : request.seeds) {
     const bool published = scenario.openb->orders == config::OrderSource::kPublished;
     const sim::OpenbOrder order = published
@@ -90,19 +135,19 @@ Result<StaticComparison> compare_static(const config::Scenario& scenario,
                                   .expected_mix = list->pods.rows,
                                   .order = order};
     for (size_t i = 0; i < request.policies.size(); ++i) {
-      const std::string& policy = request.policies[i];
-      progress.show(done++, total, fmt::format("{}, seed {}", policy, seed));
-      const auto begin = std::chrono::steady_clock::now();
-      const auto run = run_one(inputs, request, policy, seed);
-      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-      if (!run) return tl::unexpected(run.error());
-      tallies[i].add(*run, took.count());
+      progress.show(done++, total, fmt::format("{}, seed {}", request.policies[i], seed));
+      if (auto ok = run_one(inputs, request, request.policies[i], seed, tallies[i]); !ok) {
+        return tl::unexpected(ok.error());
+      }
     }
+    progress.show(done++, total, fmt::format("upper bound, seed {}", seed));
+    if (request.bound) add_bounds(inputs, bounds);
   }
   for (size_t i = 0; i < tallies.size(); ++i) {
     tallies[i].result.policy = request.policies[i];
     comparison.policies.push_back(tallies[i].finish());
   }
+  for (const auto& [percent, values] : bounds) comparison.bound[percent] = spread_of(values);
   return comparison;
 }
 

@@ -29,7 +29,8 @@ struct PolicyResult {
   int64_t placed_pods = 0;  // over all seeds
   double wall_seconds = 0;  // spent in decisions, over all seeds
   int64_t invariant_violations = 0;
-  std::string run_hash;  // over all seeds in turn
+  std::vector<std::string> violations;  // the first few, as sentences
+  std::string run_hash;                 // over all seeds in turn
 };
 
 struct StaticComparison {
@@ -46,7 +47,8 @@ struct StaticRequest {
   std::vector<uint64_t> seeds;
   std::vector<std::string> policies;
   sim::TieBreak tie_break = sim::TieBreak::kFirst;
-  bool check = true;  // the invariant checker runs along
+  bool check = true;  // the engine runs a second time with the checker beside it
+  bool bound = true;  // also say what no policy can exceed; some tenths of a second for each seed
 };
 
 // The percentages of arrival at which results are reported.
