@@ -119,8 +119,8 @@ class Backtrack : private SearchStack {
                                                    const uint32_t& slot) const;
   [[nodiscard]] int64_t fits(uint32_t run, std::span<const uint32_t> nodes, uint32_t scope,
                              int64_t enough) const;
-  [[nodiscard]] int64_t members_that_fit(const Task& task, model::LevelIx level, uint32_t slot,
-                                         const model::Free& free) const;
+  [[nodiscard]] int64_t members_that_fit(const GroupDemand& group, int64_t count, uint32_t scope,
+                                         model::LevelIx level, uint32_t slot) const;
   static int64_t forced_of(const GroupDemand& group, const Item& item);
   [[nodiscard]] uint64_t likeness(model::LevelIx level, uint32_t slot, uint32_t scope) const;
   void skip_likes(Choice& choice, const Stage& stage);
@@ -128,6 +128,7 @@ class Backtrack : private SearchStack {
   [[nodiscard]] bool fits_alone(uint32_t group, uint32_t run,
                                 std::span<const uint32_t> nodes) const;
   bool fewest_of(int64_t wanted, uint32_t& fewest);
+  bool sum_members(const Item& item, int64_t forced, model::LevelIx few, uint32_t scope);
   uint32_t fewest_domains(const Task& task, model::LevelIx few, uint32_t scope);
 
   // --- Runs (backtrack_runs.cc) ---
@@ -185,6 +186,7 @@ class Backtrack : private SearchStack {
   std::vector<uint32_t> domain_list_;
   std::vector<uint32_t> choosable_;
   std::vector<int64_t> sums_;
+  std::vector<int64_t> sum_of_domain_;
 };
 
 }  // namespace mainspring::placement

@@ -42,10 +42,12 @@ int64_t Backtrack::fits(uint32_t run, std::span<const uint32_t> nodes, uint32_t 
 
 // A bound from above on how many groups like this one the domain can take side by side: by its
 // sums, and, once the search had to turn back, also by what its nodes take of each run.
-int64_t Backtrack::members_that_fit(const Task& task, LevelIx level, uint32_t slot,
-                                    const model::Free& free) const {
-  const GroupDemand& group = demand_->group(task.index);
-  int64_t most = task.count;
+int64_t Backtrack::members_that_fit(const GroupDemand& group, int64_t count, uint32_t scope,
+                                    LevelIx level, uint32_t slot) const {
+  const model::Free& free = level == inventory_->node_level()
+                                ? bins_.free(slot)
+                                : bins_.domain_free(model::DomainIx{slot});
+  int64_t most = count;
   const auto bound = [&most](int64_t there, int64_t each) {
     if (each > 0) most = std::min(most, there / each);
   };
@@ -58,7 +60,7 @@ int64_t Backtrack::members_that_fit(const Task& task, LevelIx level, uint32_t sl
   for (const Item& item : demand_->items(group)) {
     const int64_t forced = forced_of(group, item);
     if (!item.is_run || forced == 0) continue;
-    bound(fits(item.index, nodes_of(level, slot), task.scope, forced * task.count), forced);
+    bound(fits(item.index, nodes_of(level, slot), scope, forced * count), forced);
   }
   return most;
 }
@@ -171,14 +173,38 @@ uint32_t Backtrack::fewest_domains(const Task& task, LevelIx few, uint32_t scope
   }
   for (const Item& item : demand_->items(group)) {
     const int64_t forced = forced_of(group, item);
-    if (!enough || !item.is_run || forced == 0) continue;
+    if (!enough || forced == 0) continue;
     sums_.clear();
-    for (const uint32_t& slot : domain_list_) {
-      sums_.push_back(fits(item.index, nodes_of(few, slot), scope, forced));
+    if (item.is_run) {
+      for (const uint32_t& slot : domain_list_) {
+        sums_.push_back(fits(item.index, nodes_of(few, slot), scope, forced));
+      }
+    } else if (!sum_members(item, forced, few, scope)) {
+      continue;
     }
     enough = fewest_of(forced, fewest);
   }
   return enough ? fewest : kNone;
+}
+
+// Into `sums_`: how many members of the class each domain of the level takes, where each member
+// needs one narrower domain. False where that is not so.
+bool Backtrack::sum_members(const Item& item, int64_t forced, LevelIx few, uint32_t scope) {
+  const GroupDemand& member =
+      demand_->group(demand_->member(demand_->group_class(item.index).first));
+  if (!member.required.valid() || member.anchor.valid() || !narrower(member.required, few)) {
+    return false;
+  }
+  scopes_.domains(scope, member.required, domain_list_);
+  sum_of_domain_.assign(inventory_->domains().size(), 0);
+  for (const uint32_t& slot : domain_list_) {
+    const uint32_t outer = scopes_.domain_of(few, nodes_of(member.required, slot).front());
+    if (outer == Scopes::kNone) continue;
+    sum_of_domain_[outer] += members_that_fit(member, forced, scope, member.required, slot);
+  }
+  scopes_.domains(scope, few, domain_list_);
+  for (const uint32_t slot : domain_list_) sums_.push_back(sum_of_domain_[slot]);
+  return true;
 }
 
 }  // namespace mainspring::placement

@@ -64,7 +64,13 @@ Backtrack::Stage Backtrack::stage_of(const Task& task, uint32_t number) const {
     return {.level = anchored ? LevelIx{} : group.required, .last = true};
   }
   const LevelIx outermost = both ? group.required : LevelIx{};
-  if (!wish || (!both && scopes_.inside_one(task.scope, group.preferred))) return {.last = true};
+  if (!both && group.preferred.valid() && scopes_.inside_one(task.scope, group.preferred)) {
+    return {.last = true};
+  }
+  if (!wish) {
+    // Its minimum is one pod, but it may grow.
+    return {.few = group.items_available > 1 ? group.preferred : LevelIx{}, .last = true};
+  }
   const Stage last{.level = outermost, .few = few, .last = true};
   if (!wishes_) return last;
   uint32_t at = 0;
@@ -161,12 +167,13 @@ int64_t Backtrack::weight_of(const model::Free& free, const Demand& demand) cons
 }
 
 bool Backtrack::comes_first(const Alternative& left, const Alternative& right) {
-  return std::tuple(left.most, left.weight, left.rank) <
-         std::tuple(right.most, right.weight, right.rank);
+  return std::tuple(left.most, left.cramped, left.weight, left.rank) <
+         std::tuple(right.most, right.cramped, right.weight, right.rank);
 }
 
-// Tightest first among those whose sums suffice; with a bound on the number of narrower domains,
-// the fewest first.
+// Tightest first among those whose sums suffice for the whole group, then the roomiest of those
+// that have its minimum, since it may grow; with a bound on the number of narrower domains, the
+// fewest first.
 void Backtrack::list_alternatives(const Task& task, const Stage& stage) {
   const GroupDemand& group = demand_->group(task.index);
   const size_t first = alternatives_.size();
@@ -200,9 +207,14 @@ void Backtrack::list_alternatives(const Task& task, const Stage& stage) {
   for (const uint32_t slot : choosable_) {
     const model::Free& free = nodes ? bins_.free(slot) : bins_.domain_free(model::DomainIx{slot});
     if (!group.least.within(free)) continue;
-    if (counts && members < task.count) members += members_that_fit(task, stage.level, slot, free);
+    if (counts && members < task.count) {
+      members += members_that_fit(group, task.count, task.scope, stage.level, slot);
+    }
+    const bool cramped = !group.full.within(free);
+    const int64_t weight = weight_of(free, group.full);
     add({.slot = slot,
-         .weight = weight_of(free, group.least),
+         .cramped = cramped,
+         .weight = cramped ? -weight : weight,
          .rank = scopes_.rank_of(stage.level, slot)});
   }
   // This group and its likes, which come next, each need a domain of this level.

@@ -236,6 +236,22 @@ TEST_F(GangSearchTest, GrowthStaysInTheRequiredDomain) {
   EXPECT_EQ(cluster.state().job(cluster.state().find_job("gang")).pods_holding, 8U);
 }
 
+TEST_F(GangSearchTest, ElasticGangTakesADomainThatItCanGrowIn) {
+  for (const bool required : {true, false}) {
+    SmallCluster cluster;
+    add_four_racks(cluster);
+    // Any rack has the minimum; only the third has room for all.
+    for (const char* name : {"n0", "n2", "n3", "n6"}) cluster.occupy(name, 1, 3);
+    GangSpec gang("gang");
+    const std::string rack = "rack";
+    gang.pods(gang.group(-1, 2, required ? rack : "", required ? "" : rack), 8,
+              cluster.shape(1, 1));
+    ASSERT_EQ(place(cluster, gang, true).kind, VerdictKind::kNow);
+    const std::map<std::string, int> expected{{"rack:2", 8}};
+    EXPECT_EQ(spread(cluster, "gang", "rack"), expected);
+  }
+}
+
 TEST_F(GangSearchTest, ElasticChildGroupsCountWhole) {
   SmallCluster cluster;
   add_four_racks(cluster);

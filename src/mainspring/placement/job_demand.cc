@@ -118,7 +118,8 @@ void JobDemand::read_pods(const ClusterState& state, const Job& job, uint32_t gr
                       .index = run,
                       .available = runs_[run].count,
                       .order = run - first_run,
-                      .each = demand_of(state.inventory().shape(runs_[run].shape))});
+                      .each = demand_of(state.inventory().shape(runs_[run].shape)),
+                      .each_full = demand_of(state.inventory().shape(runs_[run].shape))});
     run_of_shape_[runs_[run].shape.slot] = kNone;
     runs_[run].count = 0;
   }
@@ -159,7 +160,8 @@ void JobDemand::read_children(const Job& job, uint32_t group) {
                         .index = static_cast<uint32_t>(classes_.size()),
                         .available = 0,
                         .order = (1U << 31) + child,
-                        .each = below.least});
+                        .each = below.least,
+                        .each_full = below.full});
       classes_.push_back({.first = static_cast<uint32_t>(members_.size())});
     }
     members_.push_back(child);
@@ -206,6 +208,9 @@ void JobDemand::finish_group(uint32_t group) {
   };
   each_component([&](auto amount) {
     amount(demand.least) = least_sum([&](const Item& item) { return amount(item.each); });
+    for (const Item& item : own) {
+      amount(demand.full) = plus_times(amount(demand.full), amount(item.each_full), item.available);
+    }
   });
   demand.pods_least = static_cast<uint32_t>(least_sum([&](const Item& item) -> int64_t {
     return item.is_run ? 1 : groups_[members_[classes_[item.index].first]].pods_least;

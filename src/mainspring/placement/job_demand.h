@@ -50,6 +50,7 @@ struct Item {
   uint32_t available_after = 0;  // over the items behind this one
   uint32_t order = 0;            // of the first pod or group, for ties
   Demand each;
+  Demand each_full;  // with everything above the minimum
 };
 
 struct GroupDemand {
@@ -59,6 +60,7 @@ struct GroupDemand {
   uint32_t items_available = 0;
   model::LevelIx required;
   model::LevelIx preferred;
+  Demand full;              // of all its children
   Demand least;             // of the cheapest choice of children, component by component
   uint32_t pods_least = 0;  // pods in the smallest choice
   bool in_every_solution = false;

@@ -53,8 +53,9 @@ struct SearchStack {
     int64_t taken = 0;
   };
   struct Alternative {
-    uint32_t slot = 0;  // of the domain or node
-    uint32_t most = 0;  // domains of the preferred level; 0: no bound
+    uint32_t slot = 0;     // of the domain or node
+    uint32_t most = 0;     // domains of the preferred level; 0: no bound
+    bool cramped = false;  // the group's minimum fits, but not all of it
     int64_t weight = 0;
     uint32_t rank = 0;
     friend auto operator<=>(const Alternative&, const Alternative&) = default;

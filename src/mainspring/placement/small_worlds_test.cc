@@ -257,6 +257,7 @@ SmallGang random_gang(base::Rng& rng) {
   }
   for (size_t group = 0; group < gang.groups.size(); ++group) {
     std::vector<SmallShape> shapes;
+    shapes.reserve(static_cast<size_t>(pods[group]));
     for (int i = 0; i < pods[group]; ++i) {
       shapes.push_back(rng.chance(1, 3) ? SmallShape{.half = true}
                                         : SmallShape{.whole = static_cast<int>(1 + rng.below(3))});
