@@ -41,32 +41,11 @@ class NodeValue {
   [[nodiscard]] int32_t value() const { return value_; }
   [[nodiscard]] uint32_t wholes() const { return wholes_; }
 
-  // What the node loses to a pod, never negative. `cpu` is the pod's row of the table.
-  [[nodiscard]] int32_t drop_cpu(const PriceTable::Row& cpu) const {
+  // What the node loses when a pod takes something away whose worth at each rate is this (a sum of
+  // the functions below): not negative.
+  [[nodiscard]] int32_t drop(const PriceTable::Row& loss) const {
     PriceTable::Row left;
-    for (size_t r = 0; r < left.size(); ++r) left[r] = sums_[r] - cpu[r];
-    return value_ - lowest(left);
-  }
-  // For `count` wholly free devices of the node, which has as many.
-  [[nodiscard]] int32_t drop_wholes(const PriceTable& table, const PriceTable::Row& cpu,
-                                    uint32_t count) const {
-    return drop(cpu, table.wholes(wholes_), table.wholes(wholes_ - count));
-  }
-  // For a share of a device that is shared already.
-  [[nodiscard]] int32_t drop_share(const PriceTable& table, const PriceTable::Row& cpu,
-                                   int32_t free_milli, int32_t taken_milli) const {
-    return drop(cpu, table.share(free_milli), table.share(free_milli - taken_milli));
-  }
-  // For a share of a wholly free device.
-  [[nodiscard]] int32_t drop_opened(const PriceTable& table, const PriceTable::Row& cpu,
-                                    int32_t taken_milli) const {
-    const PriceTable::Row& before = table.wholes(wholes_);
-    const PriceTable::Row& after = table.wholes(wholes_ - 1);
-    const PriceTable::Row& rest = table.share(1000 - taken_milli);
-    PriceTable::Row left;
-    for (size_t r = 0; r < left.size(); ++r) {
-      left[r] = sums_[r] - cpu[r] - std::max(0, before[r] - after[r] - rest[r]);
-    }
+    for (size_t r = 0; r < left.size(); ++r) left[r] = sums_[r] - loss[r];
     return value_ - lowest(left);
   }
 
@@ -79,16 +58,43 @@ class NodeValue {
   void add(const PriceTable::Row& row) {
     for (size_t r = 0; r < row.size(); ++r) sums_[r] += row[r];
   }
-  [[nodiscard]] int32_t drop(const PriceTable::Row& cpu, const PriceTable::Row& before,
-                             const PriceTable::Row& after) const {
-    PriceTable::Row left;
-    for (size_t r = 0; r < left.size(); ++r) left[r] = sums_[r] - cpu[r] - before[r] + after[r];
-    return value_ - lowest(left);
-  }
-
   PriceTable::Row sums_{};
   int32_t value_ = 0;
   uint32_t wholes_ = 0;
 };
+
+// What a pod takes from a node, beside its CPU of worth `cpu`: a share of a device that is shared
+// already, ...
+inline PriceTable::Row loss_of_share(const PriceTable& table, const PriceTable::Row& cpu,
+                                     int32_t free_milli, int32_t taken_milli) {
+  const PriceTable::Row& before = table.share(free_milli);
+  const PriceTable::Row& after = table.share(free_milli - taken_milli);
+  PriceTable::Row loss;
+  for (size_t r = 0; r < loss.size(); ++r) loss[r] = cpu[r] + before[r] - after[r];
+  return loss;
+}
+
+// ... a share of one of `wholes` wholly free devices, ...
+inline PriceTable::Row loss_of_opening(const PriceTable& table, const PriceTable::Row& cpu,
+                                       uint32_t wholes, int32_t taken_milli) {
+  const PriceTable::Row& before = table.wholes(wholes);
+  const PriceTable::Row& after = table.wholes(wholes - 1);
+  const PriceTable::Row& rest = table.share(1000 - taken_milli);
+  PriceTable::Row loss;
+  for (size_t r = 0; r < loss.size(); ++r) {
+    loss[r] = cpu[r] + std::max(0, before[r] - after[r] - rest[r]);
+  }
+  return loss;
+}
+
+// ... or `taken` of `wholes` wholly free devices.
+inline PriceTable::Row loss_of_wholes(const PriceTable& table, const PriceTable::Row& cpu,
+                                      uint32_t wholes, uint32_t taken) {
+  const PriceTable::Row& before = table.wholes(wholes);
+  const PriceTable::Row& after = table.wholes(wholes - taken);
+  PriceTable::Row loss;
+  for (size_t r = 0; r < loss.size(); ++r) loss[r] = cpu[r] + before[r] - after[r];
+  return loss;
+}
 
 }  // namespace mainspring::placement

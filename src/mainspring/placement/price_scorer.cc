@@ -33,6 +33,54 @@ int32_t clamp32(int64_t value) {
 
 }  // namespace
 
+// A request, compiled once for many nodes. What a pod takes has few different worths, which are
+// worked out when they are first asked for.
+class PriceScorer::Request {
+ public:
+  Request(const PriceTable& table, const Shape& shape)
+      : cpu_milli(shape.request[Resource::kCpuMilli]),
+        cpu(table.cpu(cpu_milli)),
+        table_(table),
+        milli_(shape.whole ? 0 : shape.gpu_milli),
+        count_(shape.gpu_count) {}
+
+  [[nodiscard]] const PriceTable::Row& of_share(int32_t free_milli) {
+    const int32_t level = free_milli / kMilliPerLevel;
+    const int32_t left = (free_milli - milli_) / kMilliPerLevel;
+    const auto key = static_cast<size_t>(2 * level + (level - left - milli_ / kMilliPerLevel));
+    if (!shares_known_[key]) {
+      shares_[key] = loss_of_share(table_, cpu, free_milli, milli_);
+      shares_known_[key] = true;
+    }
+    return shares_[key];
+  }
+  // Of a node with so many wholly free devices: a share of one of them, or as many as are wanted.
+  [[nodiscard]] const PriceTable::Row& of_wholes(uint32_t wholes) {
+    if (!wholes_known_[wholes]) {
+      wholes_[wholes] = milli_ > 0 ? loss_of_opening(table_, cpu, wholes, milli_)
+                                   : loss_of_wholes(table_, cpu, wholes, count_);
+      wholes_known_[wholes] = true;
+    }
+    return wholes_[wholes];
+  }
+
+  int64_t cpu_milli;
+  PriceTable::Row cpu;
+  std::array<int32_t, 64> premium{};  // by model, for the whole pod
+  bool pays_for_slots = false;
+
+ private:
+  static constexpr int32_t kMilliPerLevel = model::kWholeGpuMilli / PriceTable::kLevels;
+
+  const PriceTable& table_;
+  int32_t milli_;
+  uint32_t count_;
+  std::array<bool, 2 * PriceTable::kLevels + 2> shares_known_{};
+  std::array<bool, PriceTable::kWholesMax + 1> wholes_known_{};
+  std::array<PriceTable::Row, 2 * PriceTable::kLevels + 2> shares_;
+  std::array<PriceTable::Row, PriceTable::kWholesMax + 1> wholes_;
+};
+
 bool PriceScorer::demand_grew(const model::ClusterState& state) {
   const int64_t priced = state.arrivals_priced();
   return state.arrivals() - priced >= std::max(kArrivalsFirst, priced / 2);
@@ -120,17 +168,14 @@ void PriceScorer::refresh(const model::ClusterState& state) {
 }
 
 PriceScorer::Request PriceScorer::compile(const Inventory& inventory, const Shape& shape) const {
-  Request request;
-  request.cpu_milli = shape.request[Resource::kCpuMilli];
-  request.cpu = table_.cpu(request.cpu_milli);
-  request.models = models_for(inventory, shape);
+  Request request(table_, shape);
   request.pays_for_slots = scarcity_.any_slot_scarce();
   if (!scarcity_.any_model_scarce()) return request;
-  request.pays_premium = true;
+  const uint64_t models = models_for(inventory, shape);
   const int64_t milli = int64_t{shape.gpu_count} * shape.gpu_milli;
   for (uint64_t rest = models_present_; rest != 0; rest &= rest - 1) {
     const auto model = static_cast<size_t>(std::countr_zero(rest));
-    const Scarcity::Premium premium = scarcity_.premium(request.models, model);
+    const Scarcity::Premium premium = scarcity_.premium(models, model);
     request.premium[model] = clamp32(
         premium.per_gpu * milli / 1000 +
         static_cast<int64_t>(static_cast<__int128>(premium.per_core) * request.cpu_milli / 1000));
@@ -156,7 +201,7 @@ int32_t PriceScorer::slots_lost(const PriceRow& row, const Request& request,
 }
 
 PriceScorer::Choice PriceScorer::choose_share(const PriceRow& row, const Shape& shape,
-                                              const Request& request) const {
+                                              Request& request) const {
   Choice best;
   const int32_t milli = shape.gpu_milli;
   const int32_t premium = request.premium[row.model];
@@ -164,14 +209,14 @@ PriceScorer::Choice PriceScorer::choose_share(const PriceRow& row, const Shape& 
   for (size_t i = 0; i < row.part_count; ++i) {
     const PriceRow::Part part = row.parts[i];
     if (part.free_milli < milli) continue;
-    const int32_t drop = row.value.drop_share(table_, request.cpu, part.free_milli, milli);
+    const int32_t drop = row.value.drop(request.of_share(part.free_milli));
     const int64_t cost = cost_of(drop + premium + lost, part.free_milli - milli);
     if (cost < best.cost || (cost == best.cost && part.device < best.device)) {
       best = {cost, part.device};
     }
   }
   if (row.value.wholes() == 0) return best;
-  const int32_t drop = row.value.drop_opened(table_, request.cpu, milli);
+  const int32_t drop = row.value.drop(request.of_wholes(row.value.wholes()));
   const int32_t opened_lost = request.pays_for_slots ? slots_lost(row, request, 1) : 0;
   const int64_t cost = cost_of(drop + premium + opened_lost, model::kWholeGpuMilli - milli);
   if (cost < best.cost) best = {cost, -1};
@@ -180,9 +225,9 @@ PriceScorer::Choice PriceScorer::choose_share(const PriceRow& row, const Shape& 
 
 // For plain nodes whose resources suffice.
 PriceScorer::Choice PriceScorer::choose(const PriceRow& row, const Shape& shape,
-                                        const Request& request) const {
+                                        Request& request) const {
   if (shape.gpu_count == 0) {
-    int32_t drop = row.value.drop_cpu(request.cpu);
+    int32_t drop = row.value.drop(request.cpu);
     if (row.has_gpus) {
       drop += request.premium[row.model];
       if (request.pays_for_slots) drop += slots_lost(row, request, 0);
@@ -195,7 +240,7 @@ PriceScorer::Choice PriceScorer::choose(const PriceRow& row, const Shape& shape,
   }
   if (!shape.whole) return choose_share(row, shape, request);
   if (row.value.wholes() < shape.gpu_count) return {};
-  int32_t drop = row.value.drop_wholes(table_, request.cpu, shape.gpu_count);
+  int32_t drop = row.value.drop(request.of_wholes(row.value.wholes()));
   drop += request.premium[row.model];
   if (request.pays_for_slots) drop += slots_lost(row, request, shape.gpu_count);
   return {cost_of(drop, row.tie)};
@@ -203,7 +248,7 @@ PriceScorer::Choice PriceScorer::choose(const PriceRow& row, const Shape& shape,
 
 // Nodes of several models, or with memory that is tighter than the share; and shares by memory.
 Spot PriceScorer::look_at_each(const Node& node, const PriceRow& row, const Shape& shape,
-                               const Request& request) const {
+                               Request& request) const {
   Spot best;
   const bool by_one = shape.gpu_count == 1 && !shape.whole;
   std::vector<std::pair<int64_t, size_t>> fitting;
@@ -219,10 +264,11 @@ Spot PriceScorer::look_at_each(const Node& node, const PriceRow& row, const Shap
     const int32_t taken = model::gpu_take(shape, gpu).milli;
     const int32_t free = effective_milli(gpu);
     const int32_t drop =
-        gpu.wholly_free() ? row.value.drop_opened(table_, request.cpu, taken) +
-                                (request.pays_for_slots ? slots_lost(row, request, 1) : 0)
-                          : row.value.drop_share(table_, request.cpu, free, std::min(free, taken)) +
-                                (request.pays_for_slots ? slots_lost(row, request, 0) : 0);
+        gpu.wholly_free()
+            ? row.value.drop(loss_of_opening(table_, request.cpu, row.value.wholes(), taken)) +
+                  (request.pays_for_slots ? slots_lost(row, request, 1) : 0)
+            : row.value.drop(loss_of_share(table_, request.cpu, free, std::min(free, taken))) +
+                  (request.pays_for_slots ? slots_lost(row, request, 0) : 0);
     const int64_t cost = cost_of(drop + premium, std::max(0, free - taken));
     if (cost < best.cost) best = {cost, model::DeviceMask{1} << i};
   }
@@ -236,7 +282,8 @@ Spot PriceScorer::look_at_each(const Node& node, const PriceRow& row, const Shap
     premium = std::max(premium, fitting[i].first >> 16);
     wholes += node.gpus[fitting[i].second].wholly_free() ? 1 : 0;
   }
-  const int32_t drop = row.value.drop_wholes(table_, request.cpu, wholes);
+  const int32_t drop =
+      row.value.drop(loss_of_wholes(table_, request.cpu, row.value.wholes(), wholes));
   const int32_t lost = request.pays_for_slots ? slots_lost(row, request, wholes) : 0;
   best.cost = cost_of(clamp32(drop + premium + lost), row.tie);
   return best;
@@ -248,7 +295,7 @@ Spot PriceScorer::best_spot(const Inventory& inventory, uint32_t node_slot,
   const PriceRow& row = rows_[node_slot];
   if (!shape.request.within(row.free)) return {};
   const Node& node = inventory.nodes()[node_slot];
-  const Request request = compile(inventory, shape);
+  Request request = compile(inventory, shape);
   const bool each =
       !row.plain || shape.gpu_memory_bytes > 0 || (shape.gpu_count > 1 && !shape.whole);
   if (shape.gpu_count > 0 && each) return look_at_each(node, row, shape, request);
@@ -273,7 +320,7 @@ void PriceScorer::costs(const Inventory& inventory, std::span<const uint32_t> no
                         const Shape& shape, std::span<int64_t> out) const {
   MAINSPRING_CHECK(out.size() == node_slots.size(), "one cost per node");
   rows_.sync(inventory, table_, scarcity_);
-  const Request request = compile(inventory, shape);
+  Request request = compile(inventory, shape);
   const bool each = shape.gpu_memory_bytes > 0 || (shape.gpu_count > 1 && !shape.whole);
   for (size_t i = 0; i < node_slots.size(); ++i) {
     const PriceRow& row = rows_[node_slots[i]];

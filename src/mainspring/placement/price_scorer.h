@@ -40,15 +40,7 @@ class PriceScorer final : public Scorer {
   [[nodiscard]] const Scarcity& scarcity() const { return scarcity_; }
 
  private:
-  // A request, compiled once for many nodes.
-  struct Request {
-    PriceTable::Row cpu{};
-    std::array<int32_t, 64> premium{};  // by model, for the whole pod
-    uint64_t models = 0;
-    int64_t cpu_milli = 0;
-    bool pays_premium = false;
-    bool pays_for_slots = false;
-  };
+  class Request;
   struct Choice {
     int64_t cost = Spot::kNoFit;
     int32_t device = -1;  // of a share; -1: the first wholly free ones
@@ -61,11 +53,11 @@ class PriceScorer final : public Scorer {
   void note_models(const model::Inventory& inventory);
   [[nodiscard]] Request compile(const model::Inventory& inventory, const model::Shape& shape) const;
   [[nodiscard]] Choice choose(const PriceRow& row, const model::Shape& shape,
-                              const Request& request) const;
+                              Request& request) const;
   [[nodiscard]] Choice choose_share(const PriceRow& row, const model::Shape& shape,
-                                    const Request& request) const;
+                                    Request& request) const;
   [[nodiscard]] Spot look_at_each(const model::Node& node, const PriceRow& row,
-                                  const model::Shape& shape, const Request& request) const;
+                                  const model::Shape& shape, Request& request) const;
   [[nodiscard]] int32_t slots_lost(const PriceRow& row, const Request& request,
                                    uint32_t wholes) const;
 

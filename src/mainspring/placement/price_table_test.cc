@@ -162,14 +162,15 @@ RC_GTEST_PROP(NodeValue, AddsUpAndNeverGainsByLosing, ()) {
   NodeValue before;
   before.assign(table, cpu_milli, devices);
   const PriceTable::Row cpu = table.cpu(taken_cpu);
-  RC_ASSERT(before.drop_cpu(cpu) >= 0);
+  RC_ASSERT(before.drop(cpu) >= 0);
 
   const size_t number = *rc::gen::inRange<size_t>(0, devices.size());
   const int32_t taken = *rc::gen::inRange(0, devices[number].free_milli + 1);
   if (taken == 0) return;
   const bool opened = devices[number].wholly_free;
-  const int32_t drop = opened ? before.drop_opened(table, cpu, taken)
-                              : before.drop_share(table, cpu, devices[number].free_milli, taken);
+  const int32_t drop =
+      before.drop(opened ? loss_of_opening(table, cpu, before.wholes(), taken)
+                         : loss_of_share(table, cpu, devices[number].free_milli, taken));
   RC_ASSERT(drop >= 0);
   devices[number] = {devices[number].free_milli - taken, false};
   NodeValue after;

@@ -15,6 +15,7 @@ constexpr int64_t kPpm = 1'000'000;
 // Demand reaches this percentage of what is left of a set of models, or of the slots of a class.
 constexpr int64_t kModelPercent = 85;
 constexpr int64_t kSlotPercent = 70;
+constexpr int64_t kCpuPercentOfClass = 125;
 // Before anything is known, every model has its lovers: so many devices' worth, in equal parts. It
 // makes pods without wishes begin with the models that there are most of.
 constexpr int64_t kUnknownGpuMilli = 35'000;
@@ -78,35 +79,44 @@ void Scarcity::find_sets(std::span<const DemandEntry> demand, uint64_t models_pr
   sets_.resize(kSetsMax);
 }
 
+// Pods of one width whose CPU amounts are within a factor are one class.
 void Scarcity::find_slots(std::span<const DemandEntry> demand) {
   struct Wide {
-    int64_t gpu_milli = 0;
-    int64_t cpu_milli = 0;
+    uint32_t gpus = 0;
+    int64_t cpu_milli = 0;  // sum of its pods
     int64_t pods = 0;
+    int64_t gpu_milli = 0;
+    int64_t cpu_least = 0;
   };
-  std::map<uint32_t, Wide> by_width;
+  std::map<std::pair<uint32_t, int64_t>, int64_t> pods_of_size;
   int64_t total = 0;
   for (const DemandEntry& entry : demand) {
-    const int64_t gpu_milli = int64_t{entry.gpu_count} * entry.gpu_milli * entry.weight;
-    total += gpu_milli;
+    total += int64_t{entry.gpu_count} * entry.gpu_milli * entry.weight;
     if (entry.gpu_count < 2 || entry.weight <= 0) continue;
-    Wide& wide = by_width[entry.gpu_count];
-    wide.gpu_milli += gpu_milli;
-    wide.cpu_milli += entry.cpu_milli * entry.weight;
-    wide.pods += entry.weight;
+    pods_of_size[{entry.gpu_count, entry.cpu_milli}] += entry.weight;
   }
-  std::vector<std::pair<uint32_t, Wide>> widths(by_width.begin(), by_width.end());
-  if (widths.size() > kSlotClassesMax) {
-    std::ranges::stable_sort(widths, [](const auto& a, const auto& b) {
-      return a.second.gpu_milli > b.second.gpu_milli;
-    });
-    widths.resize(kSlotClassesMax);
+  std::vector<Wide> classes;
+  for (const auto& [size, pods] : pods_of_size) {
+    const auto& [gpus, cpu_milli] = size;
+    if (classes.empty() || classes.back().gpus != gpus ||
+        cpu_milli * 100 > classes.back().cpu_least * kCpuPercentOfClass) {
+      classes.push_back({.gpus = gpus, .cpu_least = cpu_milli});
+    }
+    Wide& wide = classes.back();
+    wide.cpu_milli += cpu_milli * pods;
+    wide.pods += pods;
+    wide.gpu_milli += int64_t{gpus} * 1000 * pods;
   }
-  std::ranges::sort(widths, [](const auto& a, const auto& b) { return a.first > b.first; });
-  int64_t wider = 0;
-  for (const auto& [gpus, wide] : widths) {
-    wider += wide.gpu_milli;
-    slots_[slot_count_++] = {gpus, wide.cpu_milli / wide.pods, part_ppm(wider, total), false};
+  if (classes.size() > kSlotClassesMax) {
+    std::ranges::stable_sort(classes, std::ranges::greater{}, &Wide::gpu_milli);
+    classes.resize(kSlotClassesMax);
+  }
+  for (const Wide& wide : classes) {
+    int64_t larger = 0;
+    for (const Wide& other : classes) {
+      if (other.gpus >= wide.gpus && other.cpu_least >= wide.cpu_least) larger += other.gpu_milli;
+    }
+    slots_[slot_count_++] = {wide.gpus, wide.cpu_milli / wide.pods, part_ppm(larger, total), false};
   }
 }
 

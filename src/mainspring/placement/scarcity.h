@@ -25,11 +25,11 @@ struct ModelFree {
   int64_t cpu_milli = 0;
 };
 
-// A class of pods of several devices.
+// A class of pods of several devices and similar CPU.
 struct SlotClass {
   uint32_t gpus = 0;
   int64_t cpu_milli = 0;  // mean of these pods
-  int64_t share_ppm = 0;  // of the GPU demand: pods of this width and wider ones
+  int64_t share_ppm = 0;  // of the GPU demand: these pods, and those that ask for no less
   bool scarce = false;
 
   [[nodiscard]] uint32_t fit(uint32_t wholes, int64_t cpu_free_milli) const {
@@ -45,7 +45,7 @@ struct SlotClass {
 
 class Scarcity {
  public:
-  static constexpr size_t kSlotClassesMax = 4;
+  static constexpr size_t kSlotClassesMax = 8;
   static constexpr size_t kSetsMax = 32;
 
   Scarcity() = default;
@@ -64,7 +64,6 @@ class Scarcity {
   };
   [[nodiscard]] Premium premium(uint64_t models, size_t model) const;
   [[nodiscard]] bool any_model_scarce() const { return any_model_scarce_; }
-  // Widest first.
   [[nodiscard]] std::span<const SlotClass> slots() const { return {slots_.data(), slot_count_}; }
   [[nodiscard]] bool any_slot_scarce() const { return any_slot_scarce_; }
 

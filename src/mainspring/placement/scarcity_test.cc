@@ -68,12 +68,12 @@ TEST(Scarcity, SlotsOfWidePods) {
   EXPECT_EQ(slot.fit(16, 63'000), 1U);
   EXPECT_EQ(slot.fit(16, 0), 0U);
   const std::array free{ModelFree{160'000, 1'000'000}};
-  EXPECT_FALSE(scarcity.observe(free, std::array<int64_t, 4>{20}));
+  EXPECT_FALSE(scarcity.observe(free, std::array<int64_t, Scarcity::kSlotClassesMax>{20}));
   EXPECT_FALSE(scarcity.any_slot_scarce());
-  EXPECT_TRUE(scarcity.observe(free, std::array<int64_t, 4>{12}));
+  EXPECT_TRUE(scarcity.observe(free, std::array<int64_t, Scarcity::kSlotClassesMax>{12}));
   EXPECT_TRUE(scarcity.any_slot_scarce());
   EXPECT_EQ(scarcity.slots()[0].price(), 2 * PriceTable::kUnit);
-  EXPECT_FALSE(scarcity.observe(free, std::array<int64_t, 4>{12}));
+  EXPECT_FALSE(scarcity.observe(free, std::array<int64_t, Scarcity::kSlotClassesMax>{12}));
 }
 
 TEST(Scarcity, WiderPodsCountForNarrowerSlots) {
@@ -82,10 +82,22 @@ TEST(Scarcity, WiderPodsCountForNarrowerSlots) {
                                         DemandEntry{1000, 1, 1000, kFirst, 80}};
   const Scarcity scarcity(demand, kFirst);
   ASSERT_EQ(scarcity.slots().size(), 2U);
-  EXPECT_EQ(scarcity.slots()[0].gpus, 8U);
-  EXPECT_EQ(scarcity.slots()[0].share_ppm, 400'000);
-  EXPECT_EQ(scarcity.slots()[1].gpus, 2U);
-  EXPECT_EQ(scarcity.slots()[1].share_ppm, 600'000);
+  EXPECT_EQ(scarcity.slots()[0].gpus, 2U);
+  EXPECT_EQ(scarcity.slots()[0].share_ppm, 600'000);
+  EXPECT_EQ(scarcity.slots()[1].gpus, 8U);
+  EXPECT_EQ(scarcity.slots()[1].share_ppm, 400'000);
+}
+
+TEST(Scarcity, PodsWithMoreCpuAreAClassOfTheirOwn) {
+  const std::vector<DemandEntry> demand{DemandEntry{64'000, 8, 1000, kFirst, 30},
+                                        DemandEntry{66'000, 8, 1000, kFirst, 30},
+                                        DemandEntry{120'000, 8, 1000, kFirst, 40}};
+  const Scarcity scarcity(demand, kFirst);
+  ASSERT_EQ(scarcity.slots().size(), 2U);
+  EXPECT_EQ(scarcity.slots()[0].cpu_milli, 65'000);
+  EXPECT_EQ(scarcity.slots()[0].share_ppm, 1'000'000);
+  EXPECT_EQ(scarcity.slots()[1].cpu_milli, 120'000);
+  EXPECT_EQ(scarcity.slots()[1].share_ppm, 400'000);
 }
 
 TEST(Scarcity, WithoutDevicesNothingIsScarce) {
