@@ -27,9 +27,9 @@ class Scorer {
   // Grows whenever costs may have changed though no node did (new prices).
   [[nodiscard]] virtual uint64_t version() const = 0;
 
-  // The best devices of this node for one pod of the shape, and what taking them costs; no fit when a
-  // resource or a device is lacking. Labels, taints and readiness are the caller's business. Pure and
-  // deterministic: equal free states give equal costs. O(devices).
+  // The best devices of this node for one pod of the shape, and what taking them costs; no fit when
+  // a resource or a device is lacking. Labels, taints and readiness are the caller's business. Pure
+  // and deterministic: equal free states give equal costs. O(devices).
   [[nodiscard]] virtual Spot best_spot(const model::Inventory& inventory, uint32_t node_slot,
                                        const model::Shape& shape) const = 0;
 
