@@ -81,7 +81,7 @@ class EngineReplay {
       }
     }
     result.run_hash = hash_.value();
-    EngineReplayResult outcome{.result = std::move(result)};
+    EngineReplayResult outcome{.result = result};
     if (checker_) {
       checker_->sweep(state_, nullptr, state_.now());
       outcome.violation_count = checker_->violation_count();

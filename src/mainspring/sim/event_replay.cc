@@ -36,7 +36,7 @@ class Replay {
 
  private:
   base::Status apply(const model::Event& event) {
-    const auto done = state_.apply(event);
+    auto done = state_.apply(event);
     report_.end = std::max(report_.end, event.at);
     if (options_.check) report_.checker.observe(event, done.has_value(), report_.end);
     if (in_snapshot_) {

@@ -51,7 +51,7 @@ void PodLives::submit(const config::ScenarioJob& job) {
   record.submitted_at = agenda_.now();
   for (const model::PodSpec& pod : job.spec.pods) {
     const model::GpuRequest& gpu = job.spec.shapes[pod.shape].gpu;
-    record.gpu_milli += gpu.count * (gpu.memory_bytes > 0 ? 0 : gpu.milli);
+    if (gpu.memory_bytes == 0) record.gpu_milli += int64_t{gpu.count} * gpu.milli;
   }
   ++unfinished_;
   delivery_.send(model::JobChanged{job.spec}, order_of_job(job.spec.id));
