@@ -11,6 +11,14 @@
 
 namespace mainspring::base {
 
+Json::Json(std::string text) : value_(std::move(text)) {}
+Json::Json(std::string_view text) : value_(std::string(text)) {}
+Json::Json(const char* text) : value_(std::string(text)) {}
+Json::Json(double number) : value_(number) {}
+Json::Json(Value value) : value_(std::move(value)) {}
+Json Json::array() { return Json(Value(Array())); }
+Json Json::object() { return Json(Value(Object())); }
+
 double Json::as_double() const {
   if (const auto* whole = std::get_if<int64_t>(&value_)) return static_cast<double>(*whole);
   return get<double>();
@@ -47,10 +55,6 @@ Json& Json::push_back(Json value) {
   MAINSPRING_CHECK(items != nullptr, "an item was added to a JSON value that is no array");
   items->push_back(std::move(value));
   return *this;
-}
-
-bool operator==(const JsonMember& left, const JsonMember& right) {
-  return left.key == right.key && left.value == right.value;
 }
 
 bool operator==(const Json& left, const Json& right) { return left.value_ == right.value_; }

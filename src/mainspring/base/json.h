@@ -21,7 +21,18 @@
 
 namespace mainspring::base {
 
-struct JsonMember;
+class Json;
+
+// A template only because it holds what it is part of.
+template <class Value>
+struct JsonMemberOf {
+  std::string key;
+  Value value;
+  friend bool operator==(const JsonMemberOf& left, const JsonMemberOf& right) {
+    return left.key == right.key && left.value == right.value;
+  }
+};
+using JsonMember = JsonMemberOf<Json>;
 
 class Json {
  public:
@@ -31,21 +42,21 @@ class Json {
   using Object = std::vector<JsonMember>;
 
   Json() = default;
-  Json(std::string text) : value_(std::move(text)) {}
-  Json(std::string_view text) : value_(std::string(text)) {}
-  Json(const char* text) : value_(std::string(text)) {}
-  Json(double number) : value_(number) {}
+  Json(std::string text);
+  Json(std::string_view text);
+  Json(const char* text);
+  Json(double number);
   template <class T>
     requires std::is_same_v<T, bool>
-  Json(T truth) : value_(truth) {}
+  Json(T truth) : Json(Value(truth)) {}
   // A number above the range of int64 is a bug of the caller.
   template <class T>
     requires(std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char>)
-  Json(T number) : value_(static_cast<int64_t>(number)) {
+  Json(T number) : Json(Value(static_cast<int64_t>(number))) {
     MAINSPRING_CHECK(std::in_range<int64_t>(number), "a number is too large for JSON");
   }
-  static Json array() { return Json(Value(Array())); }
-  static Json object() { return Json(Value(Object())); }
+  static Json array();
+  static Json object();
 
   [[nodiscard]] Kind kind() const { return static_cast<Kind>(value_.index()); }
   [[nodiscard]] bool is(Kind kind) const { return this->kind() == kind; }
@@ -79,7 +90,7 @@ class Json {
 
  private:
   using Value = std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object>;
-  explicit Json(Value value) : value_(std::move(value)) {}
+  explicit Json(Value value);
 
   template <class T>
   const T& get() const {
@@ -89,11 +100,6 @@ class Json {
   }
 
   Value value_;
-};
-
-struct JsonMember {
-  std::string key;
-  Json value;
 };
 
 struct JsonLimits {

@@ -61,6 +61,7 @@ void add(RunHash& hash, const Inventory& inventory, const Node& node) {
   hash.add(node.pod_count);
   // Labels are sorted by number, and numbers depend on what was seen first.
   std::vector<std::pair<std::string_view, std::string_view>> labels;
+  labels.reserve(node.labels.size());
   for (const NodeLabel& label : node.labels) {
     labels.emplace_back(inventory.name(label.key), inventory.name(label.value));
   }
