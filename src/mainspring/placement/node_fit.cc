@@ -12,8 +12,8 @@ using model::Resources;
 using model::Shape;
 
 bool eligible(const model::Inventory& inventory, const Shape& shape, const model::Node& node) {
-  return node.usable() && model::taints_tolerated(shape, node) &&
-         model::labels_match(shape, node, inventory.names());
+  return node.usable() && (node.taints.empty() || model::taints_tolerated(shape, node)) &&
+         (shape.requirements.empty() || model::labels_match(shape, node, inventory.names()));
 }
 
 int64_t device_units(const Shape& shape, const Gpu& gpu) {

@@ -25,6 +25,18 @@ void ShapeIndex::Cursor::push_tree(uint32_t tree) {
 // it.
 bool ShapeIndex::Cursor::next(uint32_t& node_slot) {
   if (heap_.empty()) return false;
+  if (front_only_ && !front_taken_) {
+    front_taken_ = true;
+    node_slot = heap_.front().slot;
+    return true;
+  }
+  if (front_only_) {
+    front_only_ = false;
+    heap_.front() = heap_.back();
+    heap_.pop_back();
+    std::ranges::make_heap(heap_, std::greater{});
+    if (heap_.empty()) return false;
+  }
   std::ranges::pop_heap(heap_, std::greater{});
   const Ranked best = heap_.back();
   heap_.pop_back();
@@ -43,21 +55,13 @@ bool ShapeIndex::better(const Inventory& inventory, const Entry& entry, uint32_t
   return inventory.nodes()[left].rank < inventory.nodes()[right].rank;
 }
 
+// Eligibility last: in a full cluster most nodes drop out before their labels are looked at.
 void ShapeIndex::compute(const Inventory& inventory, const model::Shape& shape) {
-  costs_.assign(slots_.size(), Spot::kNoFit);
-  eligible_.clear();
-  for (const uint32_t slot : slots_) {
-    if (eligible(inventory, shape, inventory.nodes()[slot])) eligible_.push_back(slot);
-  }
-  if (eligible_.size() == slots_.size()) {
-    scorer_.costs(inventory, slots_, shape, costs_);
-    return;
-  }
-  eligible_costs_.resize(eligible_.size());
-  scorer_.costs(inventory, eligible_, shape, eligible_costs_);
-  size_t next = 0;
-  for (size_t i = 0; i < slots_.size() && next < eligible_.size(); ++i) {
-    if (slots_[i] == eligible_[next]) costs_[i] = eligible_costs_[next++];
+  costs_.resize(slots_.size());
+  scorer_.costs(inventory, slots_, shape, costs_);
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (costs_[i] == Spot::kNoFit) continue;
+    if (!eligible(inventory, shape, inventory.nodes()[slots_[i]])) costs_[i] = Spot::kNoFit;
   }
 }
 
@@ -65,6 +69,8 @@ void ShapeIndex::open(const Inventory& inventory, ShapeIx shape, Cursor& cursor)
   cursor.index_ = this;
   cursor.inventory_ = &inventory;
   cursor.heap_.clear();
+  cursor.front_only_ = false;
+  cursor.front_taken_ = false;
   if (seen_.size() <= shape.slot) {
     seen_.resize(inventory.shapes().size(), 0);
     entry_of_shape_.resize(inventory.shapes().size(), kNone);
@@ -90,11 +96,16 @@ void ShapeIndex::open_once(const Inventory& inventory, ShapeIx shape, Cursor& cu
   slots_.assign(inventory.nodes_by_rank().begin(), inventory.nodes_by_rank().end());
   compute(inventory, inventory.shape(shape));
   cursor.walks_tree_ = false;
-  for (size_t i = 0; i < slots_.size(); ++i) {
+  size_t best = 0;
+  for (uint32_t i = 0; i < slots_.size(); ++i) {
     if (costs_[i] == Spot::kNoFit) continue;
-    cursor.heap_.push_back({costs_[i], inventory.nodes()[slots_[i]].rank, slots_[i], 0});
+    // Slots are in order of rank, so their position does for it.
+    cursor.heap_.push_back({costs_[i], i, slots_[i], 0});
+    if (costs_[i] < cursor.heap_[best].cost) best = cursor.heap_.size() - 1;
   }
-  std::ranges::make_heap(cursor.heap_, std::greater{});
+  if (cursor.heap_.empty()) return;
+  std::swap(cursor.heap_.front(), cursor.heap_[best]);
+  cursor.front_only_ = true;
 }
 
 uint32_t ShapeIndex::entry_for(ShapeIx shape) {

@@ -42,6 +42,9 @@ class ShapeIndex {
     const model::Inventory* inventory_ = nullptr;
     uint32_t entry_ = 0;
     bool walks_tree_ = false;
+    // Only the front of heap_ is in place: most searches want no more than the best.
+    bool front_only_ = false;
+    bool front_taken_ = false;
     std::vector<Ranked> heap_;
   };
 
@@ -83,8 +86,6 @@ class ShapeIndex {
   std::vector<Entry> entries_;
   std::vector<uint32_t> slots_;
   std::vector<int64_t> costs_;
-  std::vector<uint32_t> eligible_;
-  std::vector<int64_t> eligible_costs_;
   std::vector<uint64_t> stamp_;  // by node slot: to look at each changed node once
   uint64_t stamp_now_ = 0;
 };
