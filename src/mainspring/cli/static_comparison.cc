@@ -103,6 +103,27 @@ void add_bounds(const sim::OpenbInputs& inputs, std::map<int, std::vector<double
   }
 }
 
+struct Arrivals {
+  std::vector<sim::OpenbPod> pods;
+  sim::OpenbOrder order;
+};
+
+Arrivals arrivals_of(const sim::OpenbList& list, const config::OpenbWorkload& workload,
+                     uint64_t seed) {
+  if (workload.orders == config::OrderSource::kPublished) {
+    return {.pods = list.pods.rows, .order = list.order_for_seed(seed)};
+  }
+  if (workload.distinct_pods == 0) {
+    return {.pods = list.pods.rows, .order = list.generated_order(seed, workload.inflate_milli)};
+  }
+  base::Rng rng(seed);
+  const auto count = static_cast<size_t>(workload.distinct_pods);
+  Arrivals arrivals{.pods = sim::generate_distinct_pods(list.pods.rows, count, rng)};
+  arrivals.order =
+      sim::generate_openb_order(list.nodes.rows, arrivals.pods, workload.inflate_milli, seed, rng);
+  return arrivals;
+}
+
 }  // namespace
 
 std::vector<std::string_view> static_policies() {
@@ -126,14 +147,11 @@ Result<StaticComparison> compare_static(const config::Scenario& scenario,
   int64_t done = 0;
   const auto total = static_cast<int64_t>((request.policies.size() + 1) * request.seeds.size());
   for (const uint64_t seed : request.seeds) {
-    const bool published = scenario.openb->orders == config::OrderSource::kPublished;
-    const sim::OpenbOrder order = published
-                                      ? list->order_for_seed(seed)
-                                      : list->generated_order(seed, scenario.openb->inflate_milli);
+    const Arrivals arrivals = arrivals_of(*list, *scenario.openb, seed);
     const sim::OpenbInputs inputs{.nodes = list->nodes.rows,
-                                  .pods = list->pods.rows,
+                                  .pods = arrivals.pods,
                                   .expected_mix = list->pods.rows,
-                                  .order = order};
+                                  .order = arrivals.order};
     for (size_t i = 0; i < request.policies.size(); ++i) {
       progress.show(done++, total, fmt::format("{}, seed {}", request.policies[i], seed));
       if (auto ok = run_one(inputs, request, request.policies[i], seed, tallies[i]); !ok) {

@@ -81,6 +81,8 @@ struct OpenbWorkload {
   std::string list;  // "default", "cpu250", …
   OrderSource orders = OrderSource::kPublished;
   int64_t inflate_milli = 1300;  // requested GPUs in thousandths of the capacity
+  // Not 0: so many pods of which no two are alike, made from those of the list, replace it.
+  int64_t distinct_pods = 0;
 };
 
 struct Scenario {

@@ -261,6 +261,11 @@ constexpr Field kOpenbPods[] = {
      .fallback = "1.3",
      .min = 1,
      .max = 10'000},
+    {.name = "distinct",
+     .type = kCount,
+     .doc = "so many pods of which no two are alike, made from those of the list, replace it",
+     .min = 1,
+     .max = kPodsPerJobMax},
 };
 
 }  // namespace

@@ -128,6 +128,10 @@ void read_openb(const Section& section, Scenario& scenario) {
   if (openb.orders == OrderSource::kPublished && openb.inflate_milli != kPublishedInflateMilli) {
     section.report("inflate", "the published orders are of 1.3; expected `orders: generated`");
   }
+  openb.distinct_pods = section.amount("distinct");
+  if (openb.orders == OrderSource::kPublished && openb.distinct_pods != 0) {
+    section.report("distinct", "such a list has no published order; expected `orders: generated`");
+  }
   scenario.openb = openb;
 }
 
