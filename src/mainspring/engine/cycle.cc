@@ -29,6 +29,13 @@ base::Duration backoff(const model::CoreConfig& config, uint32_t failed_starts) 
   return std::min(wait, config.retry_backoff_max);
 }
 
+// Whether a pod that was asked to stop still holds its place.
+bool any_stopping(const ClusterState& state, const model::Job& job) {
+  return std::ranges::any_of(job.pods, [&state](model::PodIx pod) {
+    return state.pod(pod).holds() && state.pod(pod).phase == model::PodPhase::kStopping;
+  });
+}
+
 model::PodBinding binding_of(const ClusterState& state, const model::Pod& pod) {
   const model::Node& node = state.inventory().node(pod.node);
   model::PodBinding binding{.pod = pod.id, .incarnation = pod.incarnation, .node = node.name};
@@ -119,6 +126,11 @@ Verdict Engine::try_job(ClusterState& state, JobIx index, Instant now, Plan& pla
       decision.pods.push_back(binding_of(state, pod));
     }
   }
+  // The search reckons with what a stopping member still holds; the minimum does not. Until that
+  // one is gone there may be nobody to take its part.
+  if (any_stopping(state, job) && !minimum_met(state, job, model::Counts::kHolding)) {
+    return {.kind = VerdictKind::kNotNow, .code = model::ReasonCode::kNotEnoughFree};
+  }
   trial.commit();
   MAINSPRING_CHECK(minimum_met(state, job, model::Counts::kHolding),
                    "a job was started below its minimum");
@@ -141,8 +153,10 @@ void Engine::repair(ClusterState& state, Instant now, Plan& plan) {
     tried_at_gains_.resize(std::max<size_t>(tried_at_gains_.size(), key.slot + 1), kNeverTried);
     if (tried_at_gains_[key.slot] == state.inventory().gains()) continue;
     const Verdict verdict = try_job(state, index, now, plan);
-    tried_at_gains_[key.slot] =
-        verdict.kind == VerdictKind::kNow ? kNeverTried : state.inventory().gains();
+    // The end of a stopping member is a reason to try again, even if it frees nothing.
+    const bool settled =
+        verdict.kind != VerdictKind::kNow && !any_stopping(state, state.job(index));
+    tried_at_gains_[key.slot] = settled ? state.inventory().gains() : kNeverTried;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "mainspring/base/check.h"
+#include "mainspring/model/gang.h"
 
 namespace mainspring::model {
 
@@ -145,7 +146,10 @@ void ClusterState::settle_job(JobIx index) {
     if (job.removed || over) erase_job(index);
     return;
   }
-  if (job.pods_started == job.pods_holding && !job.releasing) {
+  const bool watched = job.start_deadline != base::Instant::never() || job.failed_starts > 0;
+  if (!watched || job.releasing || job.pods_started != job.pods_holding) return;
+  // A gang that lost members is not started because those that are left are.
+  if (minimum_met(*this, job, Counts::kStarted)) {
     job.start_deadline = base::Instant::never();
     job.failed_starts = 0;
   }

@@ -128,6 +128,19 @@ TEST_F(ClusterStateTest, OnlyTheEndFreesWhatAReleasedGangHeld) {
   EXPECT_EQ(the_node().free.gpus, 2);
 }
 
+TEST_F(ClusterStateTest, ABrokenGangKeepsItsDeadline) {
+  place_all();
+  ok(PodStarted{"a", 0});
+  ok(PodStarted{"b", 0});
+  ok(PodStopping{"b", 0});
+  state_.set_start_deadline(job(), base::Instant{70'000});
+  ok(PodGone{"b", 0, PodEnd::kLost});
+  EXPECT_EQ(the_job().start_deadline, base::Instant{70'000}) << "one that is left runs";
+  place_all();
+  ok(PodStarted{"b", 1});
+  EXPECT_EQ(the_job().start_deadline, base::Instant::never());
+}
+
 TEST_F(ClusterStateTest, ARefusedBindWaitsAgain) {
   place_all();
   ok(BindRefused{"a", 0, "taken"});

@@ -23,8 +23,9 @@ std::unique_ptr<ClusterState> rebuild(const ClusterState& state) {
 TEST(Snapshot, OfAnEmptyStateIsItsConfiguration) {
   const ClusterState state;
   const auto events = take_snapshot(state);
-  ASSERT_EQ(events.size(), 1U);
+  ASSERT_EQ(events.size(), 2U);
   EXPECT_TRUE(std::holds_alternative<ConfigChanged>(events[0].body));
+  EXPECT_TRUE(std::holds_alternative<GpuModelsRestored>(events[1].body));
   EXPECT_EQ(rebuild(state)->hash(), state.hash());
 }
 

@@ -139,7 +139,13 @@ void PodLives::start(uint32_t number) {
   const base::Duration half{job.has_run ? job.run.ms / 2 : 1'800'000};
   agenda_.put(agenda_.now() + half, [this, number, life = pod.incarnation] {
     const WorldPod& then = world_.pods()[number];
-    if (then.phase == WorldPhase::kRunning && then.incarnation == life) end(number, PodEnd::kLost);
+    if (then.phase != WorldPhase::kRunning || then.incarnation != life) return;
+    // It crashes, or somebody else evicts it.
+    if (rng_.chance(1, 2)) {
+      end(number, PodEnd::kLost);
+    } else {
+      stop(number, PodEnd::kLost);
+    }
   });
 }
 

@@ -88,7 +88,7 @@ config::FaultChances everything_goes_wrong() {
   chances.gpu_taken_every = base::seconds(300);
   chances.bind_refused_ppm = 30'000;
   chances.pod_never_starts_ppm = 5'000;
-  chances.pod_failed_ppm = 20'000;
+  chances.pod_failed_ppm = 60'000;
   chances.event_late_ppm = 100'000;
   chances.event_repeated_ppm = 100'000;
   chances.event_reordered_ppm = 100'000;
