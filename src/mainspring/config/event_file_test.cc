@@ -90,11 +90,13 @@ TEST(EventJson, RefusesByName) {
 }
 
 class EventFileTest : public testing::Test {
+ public:
+  ~EventFileTest() override { std::filesystem::remove(path_); }
+
  protected:
   EventFileTest()
       : path_(testing::TempDir() + "mainspring_event_file_" +
               testing::UnitTest::GetInstance()->current_test_info()->name()) {}
-  ~EventFileTest() override { std::filesystem::remove(path_); }
 
   void write(const std::string& text) const { std::ofstream(path_) << text; }
   [[nodiscard]] std::string text() const {

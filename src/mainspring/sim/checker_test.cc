@@ -286,7 +286,7 @@ class FlawedEngine : public testing::Test {
     return std::move(*made);
   }
 
-  static Decide spoiled(std::function<void(model::Plan&)> flaw) {
+  static Decide spoiled(const std::function<void(model::Plan&)>& flaw) {
     auto engine = std::make_shared<engine::Engine>();
     return [engine, flaw](model::ClusterState& state, Instant now) {
       model::Plan plan = engine->run_cycle(state, now);

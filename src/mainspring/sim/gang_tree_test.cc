@@ -2,9 +2,9 @@
 // The checker's reading of the rules against the core's, on random input: they were written apart.
 #include "mainspring/sim/gang_tree.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+
+#include <gtest/gtest.h>
 
 #include "mainspring/model/gang.h"
 #include "mainspring/model/history_for_tests.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every scenario of the repository that needs nothing else does what it says.
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "mainspring/sim/scenario_run.h"
 

@@ -194,8 +194,10 @@ TEST(Simulator, WhatHoldsOnAQuietDayHoldsWhenEverythingGoesWrong) {
 }
 
 class RecordedRun : public testing::Test {
- protected:
+ public:
   ~RecordedRun() override { std::remove(path_.c_str()); }
+
+ protected:
   std::string path_ = testing::TempDir() + "mainspring_recorded_run_" +
                       testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl";
 };
