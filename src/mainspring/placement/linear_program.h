@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-// A small linear program for column generation: maximise c·x subject to A·x = b and 0 ≤ x ≤ upper.
+// A small linear program for column generation: maximise c·x where A·x = b and 0 ≤ x ≤ upper.
 //
 // Revised primal simplex (Dantzig 1951; upper bounds as Dantzig 1955) with a dense inverse of the
 // basis. Meant for up to about a hundred rows, where this is faster than anything clever. Columns

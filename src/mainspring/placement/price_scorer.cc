@@ -47,7 +47,8 @@ class PriceScorer::Request {
   [[nodiscard]] const PriceTable::Row& of_share(int32_t free_milli) {
     const int32_t level = free_milli / kMilliPerLevel;
     const int32_t left = (free_milli - milli_) / kMilliPerLevel;
-    const auto key = static_cast<size_t>(2 * level + (level - left - milli_ / kMilliPerLevel));
+    const int32_t key_of_level = 2 * level + (level - left - milli_ / kMilliPerLevel);
+    const auto key = static_cast<size_t>(key_of_level);
     if (!shares_known_[key]) {
       shares_[key] = loss_of_share(table_, cpu, free_milli, milli_);
       shares_known_[key] = true;
@@ -114,6 +115,7 @@ std::vector<SupplyEntry> PriceScorer::supply(const Inventory& inventory) {
     ++nodes[{node.allocatable[Resource::kCpuMilli], static_cast<uint32_t>(node.gpus.size())}];
   }
   std::vector<SupplyEntry> entries;
+  entries.reserve(nodes.size());
   for (const auto& [key, count] : nodes) entries.push_back({key.first, key.second, count});
   return entries;
 }

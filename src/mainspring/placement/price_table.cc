@@ -19,8 +19,8 @@ constexpr double kDemand = 1.05;
 // CPU of a kind of node costs nothing up to this part of it, and then ever more: prices feel that
 // CPU runs out on single nodes before it runs out in sum. Costs are in devices per mean CPU of one
 // device's worth of GPU pods.
-constexpr double kFreeCpu = 0.6;
-constexpr double kCpuStep = 0.1;
+constexpr double kFreeCpu = 0.68;
+constexpr double kCpuStep = 0.08;
 constexpr std::array kCpuCosts{0.05, 0.1, 0.2, 0.4};
 // The rates of the tables, in the same unit: dense where they are low.
 constexpr double kTopRate = 1.65;

@@ -17,6 +17,7 @@ std::vector<SupplyEntry> plenty_of_cpu() { return {{1'000'000, 8, 100}}; }
 
 std::vector<DemandEntry> pods(const std::vector<std::pair<int32_t, int64_t>>& milli_and_count) {
   std::vector<DemandEntry> demand;
+  demand.reserve(milli_and_count.size());
   for (const auto& [milli, count] : milli_and_count) {
     demand.push_back({1000, 1, milli, ~uint64_t{0}, count});
   }
@@ -95,6 +96,7 @@ TEST(PriceTable, WithoutGpusOrWithoutDemandForThem) {
 
 TEST(PriceTable, ManySizesAreMerged) {
   std::vector<DemandEntry> demand;
+  demand.reserve(3000);
   for (int i = 0; i < 3000; ++i) {
     demand.push_back({100 + 37 * (i % 900), i % 50 == 0 ? 2U + static_cast<uint32_t>(i) % 7 : 1U,
                       i % 50 == 0 ? 1000 : 1 + i % 1000, ~uint64_t{0}, 1});
@@ -121,6 +123,7 @@ std::vector<DemandEntry> any_demand() {
 std::vector<SupplyEntry> any_supply() {
   std::vector<SupplyEntry> supply;
   const size_t count = *rc::gen::inRange<size_t>(1, 6);
+  supply.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     supply.push_back({*rc::gen::inRange<int64_t>(0, 300'000), *rc::gen::inRange<uint32_t>(0, 17),
                       *rc::gen::inRange<int64_t>(1, 500)});
