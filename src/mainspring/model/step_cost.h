@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 tidy: allow(unused-header) predict/ comes later
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 #include "mainspring/model/tables.h"
 
 // How much slower a job runs when it is spread: a table of predictions, as the search sees it.
-// Implemented in predict/, handed down by engine/.
+// To be implemented in predict/ and handed down by engine/; until that room exists, the search goes
+// by the levels that a job prefers.
 
 namespace mainspring::model {
 
