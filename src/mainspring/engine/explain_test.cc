@@ -296,6 +296,23 @@ TEST_F(Explain, AGangMayStartWithLess) {
             "It starts if 1 node like n0, in rack:r0, is added.");
 }
 
+TEST_F(Explain, AGangIsNotToldThatANodeSeveralTimesItsSizeWouldDo) {
+  world.nodes = {node("n0", 2, "r0"), node("n1", 2, "r1")};
+  world.job = job({shape(2), shape(2), shape(2)}, "rack");
+  const Explanation told = ask();
+  EXPECT_EQ(find(told, RemedyKind::kMoreOnNode), nullptr);
+  EXPECT_NE(find(told, RemedyKind::kAddNodes), nullptr);
+}
+
+TEST_F(Explain, LongWaitsAreToldInLargeUnits) {
+  world.nodes = {node("n0", 2), node("n1", 2)};
+  run("minutes", "n0", 2, base::Instant{1'141'000});
+  world.job = job({shape(2)});
+  run("other", "n1", 2);
+  EXPECT_EQ(words(ask(), RemedyKind::kWaitFor),
+            "It starts when minutes has ended, which is expected in 20 minutes.");
+}
+
 TEST_F(Explain, WishesThatNothingMeets) {
   world.nodes = {node("n0", 4)};
   world.job = job({shape(1)});

@@ -105,6 +105,11 @@ bool RemedySearch::more_on(uint32_t node_slot) {
   }
   if (!starts(remedy)) return false;
   shrink(remedy);
+  // A gang that fits once a node is several times itself: true, and of no use to anybody.
+  const bool beyond = std::ranges::any_of(remedy.changes, [&](const Change& change) {
+    return change.what == "gpu" && change.amount > static_cast<int64_t>(node.gpus.size());
+  });
+  if (beyond && job().pods.size() > 1) return false;
   return !remedy.changes.empty() && offer(remedy);
 }
 

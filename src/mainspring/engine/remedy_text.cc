@@ -114,13 +114,22 @@ std::string clause(const Remedy& remedy, const model::Job& job) {
   return "";
 }
 
+// Exact while it is short, then in the unit that one would say.
+std::string span_text(int64_t seconds) {
+  constexpr int64_t kMinute = 60;
+  constexpr int64_t kHour = 60 * kMinute;
+  if (seconds < 2 * kMinute) return counted(seconds, "second");
+  if (seconds < 2 * kHour) return counted((seconds + kMinute - 1) / kMinute, "minute");
+  return counted((seconds + kHour - 1) / kHour, "hour");
+}
+
 std::string wait_text(const Remedy& remedy, const ClusterState& state) {
   std::string text = "It starts when " + listed(remedy.targets) +
                      (remedy.targets.size() == 1 ? " has ended" : " have ended");
   if (remedy.at == base::Instant::never()) return text + "; no end is known.";
   const int64_t seconds = (remedy.at.ms - state.now().ms + 999) / 1000;
   if (seconds <= 0) return text + ", which was expected by now.";
-  return text + ", which is expected in " + counted(seconds, "second") + ".";
+  return text + ", which is expected in " + span_text(seconds) + ".";
 }
 
 }  // namespace

@@ -232,8 +232,11 @@ TEST_F(ClusterStateTest, RefusesByNameAndChangesNothing) {
   EXPECT_THAT(refused(PodFound{.pod = "a", .node = "n", .gpus = {"g0"}, .phase = 3}),
               HasSubstr("found twice"));
   NodeSpec other = node_;
-  other.gpus[0].resource = "unknown.example/gpu";
+  other.gpus.push_back({.id = "new", .resource = "unknown.example/gpu"});
+  other.gpus[0].model = "a-model-that-only-a-refused-node-has";
+  const size_t models = state_.inventory().gpu_models().size();
   EXPECT_THAT(refused(NodeChanged{other}), HasSubstr("unknown.example/gpu"));
+  EXPECT_EQ(state_.inventory().gpu_models().size(), models);
   NodeSpec huge{.name = "huge"};
   huge.allocatable[Resource::kCpuMilli] = kAmountMax + 1;
   EXPECT_THAT(refused(NodeChanged{huge}), HasSubstr("above 2^53"));

@@ -55,6 +55,34 @@ bool grew(const Free& before, const Free& after) {
          after.gpu_milli > before.gpu_milli;
 }
 
+constexpr size_t kGpuModelsMax = 64;  // shapes hold them as a bit mask
+
+// Everything that can be refused, before anything is changed.
+base::Status check_gpus(const Inventory& inventory, const Node& node, const NodeSpec& spec) {
+  const auto resources = inventory.gpu_resources();
+  const auto seen = inventory.gpu_models();
+  std::vector<std::string_view> models(seen.begin(), seen.end());
+  size_t devices = std::ranges::any_of(node.gpus, &Gpu::holders) ? node.gpus.size() : 0;
+  const bool keeps = devices > 0;
+  for (const GpuSpec& gpu : spec.gpus) {
+    if (std::ranges::find(resources, gpu.resource) == resources.end()) {
+      return base::invalid("node " + spec.name + ": " + gpu.resource +
+                           " is not in gpu_resources of the configuration");
+    }
+    if (std::ranges::find(models, gpu.model) == models.end()) models.push_back(gpu.model);
+    const uint32_t id = inventory.names().find(gpu.id);
+    const bool known = keeps && std::ranges::find(node.gpus, id, &Gpu::id) != node.gpus.end();
+    devices += known ? 0 : 1;
+  }
+  if (models.size() > kGpuModelsMax) {
+    return base::invalid("node " + spec.name + ": more than 64 GPU models in one cluster");
+  }
+  if (devices > kGpusPerNodeMax) {
+    return base::invalid("node " + spec.name + ": more than 64 GPUs, held ones that left included");
+  }
+  return {};
+}
+
 }  // namespace
 
 Inventory::Inventory() {
@@ -127,7 +155,8 @@ void Inventory::compile_models(Shape& shape) const {
 base::Result<uint8_t> Inventory::gpu_model_number(const std::string& name) {
   const auto found = std::ranges::find(gpu_models_, name);
   if (found != gpu_models_.end()) return static_cast<uint8_t>(found - gpu_models_.begin());
-  if (gpu_models_.size() == 64) return base::invalid("more than 64 GPU models in one cluster");
+  if (gpu_models_.size() == kGpuModelsMax)
+    return base::invalid("more than 64 GPU models in one cluster");
   gpu_models_.push_back(name);
   for (Shape& shape : shapes_) compile_models(shape);
   return static_cast<uint8_t>(gpu_models_.size() - 1);
@@ -156,15 +185,12 @@ base::Status Inventory::set_gpu_resources(std::span<const std::string> names) {
 }
 
 base::Status Inventory::merge_gpus(Node& node, const NodeSpec& spec) {
+  if (auto ok = check_gpus(*this, node, spec); !ok) return ok;
   std::vector<Gpu> reported;
   for (const GpuSpec& gpu : spec.gpus) {
     const auto resource = std::ranges::find(gpu_resources_, gpu.resource);
-    if (resource == gpu_resources_.end()) {
-      return base::invalid("node " + spec.name + ": " + gpu.resource +
-                           " is not in gpu_resources of the configuration");
-    }
     const auto model = gpu_model_number(gpu.model);
-    if (!model) return base::invalid(model.error().message);
+    MAINSPRING_CHECK(model.has_value(), "a checked GPU model was refused");
     reported.push_back(Gpu{.memory_bytes = gpu.memory_bytes,
                            .id = names_.intern(gpu.id),
                            .model = *model,
@@ -172,9 +198,7 @@ base::Status Inventory::merge_gpus(Node& node, const NodeSpec& spec) {
                            .healthy = gpu.healthy});
   }
   // Positions are what pods hold, so they stay while any device of the node is held.
-  const bool any_held =
-      std::ranges::any_of(node.gpus, [](const Gpu& gpu) { return gpu.holders > 0; });
-  if (!any_held) {
+  if (!std::ranges::any_of(node.gpus, &Gpu::holders)) {
     for (Gpu& gpu : reported) {
       const auto old = std::ranges::find(node.gpus, gpu.id, &Gpu::id);
       if (old != node.gpus.end()) gpu.foreign_memory_bytes = old->foreign_memory_bytes;
@@ -182,12 +206,11 @@ base::Status Inventory::merge_gpus(Node& node, const NodeSpec& spec) {
     node.gpus = std::move(reported);
     return {};
   }
-  std::vector<Gpu> merged = node.gpus;
-  for (Gpu& gpu : merged) gpu.present = false;
+  for (Gpu& gpu : node.gpus) gpu.present = false;
   for (const Gpu& gpu : reported) {
-    const auto old = std::ranges::find(merged, gpu.id, &Gpu::id);
-    if (old == merged.end()) {
-      merged.push_back(gpu);
+    const auto old = std::ranges::find(node.gpus, gpu.id, &Gpu::id);
+    if (old == node.gpus.end()) {
+      node.gpus.push_back(gpu);
       continue;
     }
     old->present = true;
@@ -198,10 +221,6 @@ base::Status Inventory::merge_gpus(Node& node, const NodeSpec& spec) {
       old->resource = gpu.resource;
     }
   }
-  if (merged.size() > kGpusPerNodeMax) {
-    return base::invalid("node " + spec.name + ": more than 64 GPUs, held ones that left included");
-  }
-  node.gpus = std::move(merged);
   return {};
 }
 
