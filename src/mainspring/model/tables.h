@@ -159,7 +159,7 @@ struct Job {
   std::vector<PodIx> pods;
   uint32_t pods_pending = 0;
   uint32_t pods_holding = 0;
-  uint32_t pods_started = 0;  // of those holding: running or further
+  uint32_t pods_started = 0;    // of those holding: running or further
   uint32_t pods_succeeded = 0;  // gone for good: done, or taken away by their owner
   uint32_t failed_starts = 0;
   base::Instant backoff_until{};

@@ -86,10 +86,8 @@ NodeIx Trial::add_node(const NodeSpec& spec) {
 
 void Trial::set_usable(NodeIx index, bool schedulable, bool ready) {
   const Node& node = state_.inventory().node(index);
-  journal_.push_back({.step = Step::kUsable,
-                      .node = index,
-                      .schedulable = node.schedulable,
-                      .ready = node.ready});
+  journal_.push_back(
+      {.step = Step::kUsable, .node = index, .schedulable = node.schedulable, .ready = node.ready});
   state_.inventory_.set_usable(index, schedulable, ready);
 }
 
