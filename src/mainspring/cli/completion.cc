@@ -64,7 +64,7 @@ std::string for_bash(const std::vector<CommandWords>& commands) {
   return text;
 }
 
-std::string quoted(std::string text) {
+std::string quoted(const std::string& text) {
   std::string result;
   for (const char character : text) {
     if (character == '\'') {

@@ -29,6 +29,7 @@ struct ExplainFlags {
 
 base::Status check_job(const std::vector<config::ScenarioJob>& jobs, const std::string& job) {
   std::vector<std::string_view> ids;
+  ids.reserve(jobs.size());
   for (const config::ScenarioJob& one : jobs) ids.push_back(one.spec.id);
   if (std::find(ids.begin(), ids.end(), job) != ids.end()) return {};
   const std::string_view near = config::nearest_word(job, ids);

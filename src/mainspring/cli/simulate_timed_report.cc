@@ -81,7 +81,7 @@ Json summary_json(const TimedReport& report) {
   Json out = Json::object();
   out.set("jobs", std::move(jobs));
   out.set("wait_ms", waits_json(report));
-  out.set("gpu_utilisation", static_cast<double>(utilisation / runs) / 1000);
+  out.set("gpu_utilisation", static_cast<double>(utilisation) / static_cast<double>(1000 * runs));
   out.set("repairs", sum([](const Statistics& one) { return one.repairs; }));
   out.set("releases", sum([](const Statistics& one) { return one.counters.releases; }));
   out.set("refused_binds", sum([](const Statistics& one) { return one.refused_binds; }));

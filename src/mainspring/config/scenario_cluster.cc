@@ -112,9 +112,12 @@ std::vector<model::Label> tree_labels(const std::vector<TreeLevel>& tree, const 
   for (const TreeLevel& level : tree) {
     if (level.name == model::kNodeLevel) break;
     leaves /= level.count;
-    way += "-" + std::to_string(leaf / leaves);
+    way += '-';
+    way += std::to_string(leaf / leaves);
     leaf %= leaves;
-    labels.push_back({level.label, prefix + level.name + way});
+    std::string value = prefix + level.name;
+    value += way;
+    labels.push_back({level.label, std::move(value)});
   }
   return labels;
 }

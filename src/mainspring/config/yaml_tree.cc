@@ -143,6 +143,7 @@ tl::unexpected<base::Error> at_mark(const std::string& file, const YAML::Mark& m
 // Sorted look-up, so that a map of a million keys costs no more than sorting them.
 const YamlNode* repeated_key(const YamlNode& node) {
   std::vector<const YamlNode*> keys;
+  keys.reserve(node.keys.size());
   for (const YamlNode& key : node.keys) keys.push_back(&key);
   std::stable_sort(keys.begin(), keys.end(), [](const YamlNode* left, const YamlNode* right) {
     return left->text < right->text;

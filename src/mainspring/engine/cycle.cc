@@ -227,7 +227,7 @@ Verdict Engine::verdict(ClusterState& state, JobIx index) {
   }
   scorer_->refresh(state);
   model::Trial trial(state);
-  const Verdict coarse = search_->place(trial, {.job = index, .when = {state.now()}});
+  Verdict coarse = search_->place(trial, {.job = index, .when = {state.now()}});
   trial.rollback(0);
   if (coarse.kind == VerdictKind::kNow) return coarse;
   return placement::diagnose(state, *search_, index, coarse);

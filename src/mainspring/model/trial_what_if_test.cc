@@ -25,7 +25,7 @@ class WhatIf : public testing::Test {
   }
 
   void apply(EventBody body) {
-    const auto done = state.apply({.sequence = 0, .at = {}, .body = std::move(body)});
+    const auto done = state_.apply({.sequence = 0, .at = {}, .body = std::move(body)});
     ASSERT_TRUE(done.has_value()) << done.error().message;
   }
 
@@ -39,65 +39,65 @@ class WhatIf : public testing::Test {
     return spec;
   }
 
-  [[nodiscard]] NodeIx node() const { return state.inventory().find_node("n0"); }
-  [[nodiscard]] const Node& row() const { return state.inventory().node(node()); }
+  [[nodiscard]] NodeIx node() const { return state_.inventory().find_node("n0"); }
+  [[nodiscard]] const Node& row() const { return state_.inventory().node(node()); }
 
-  ClusterState state;
+  ClusterState state_;
 };
 
 TEST_F(WhatIf, ACordonedNodeGivesNothing) {
-  const uint64_t before = state.hash();
+  const uint64_t before = state_.hash();
   {
-    Trial trial(state);
+    Trial trial(state_);
     trial.set_usable(node(), false, true);
-    EXPECT_EQ(state.inventory().total_free(), Free{});
+    EXPECT_EQ(state_.inventory().total_free(), Free{});
     const auto mark = trial.mark();
     trial.set_usable(node(), true, true);
-    EXPECT_EQ(state.inventory().total_free().gpus, 1);
+    EXPECT_EQ(state_.inventory().total_free().gpus, 1);
     trial.rollback(mark);
     EXPECT_FALSE(row().schedulable);
-    state.check();
+    state_.check();
   }
   EXPECT_TRUE(row().usable());
-  EXPECT_EQ(state.hash(), before);
-  state.check();
+  EXPECT_EQ(state_.hash(), before);
+  state_.check();
 }
 
 TEST_F(WhatIf, MoreDevicesCanBeHeldAndGoAgain) {
-  const uint64_t before = state.hash();
+  const uint64_t before = state_.hash();
   apply(JobChanged{job("waiting", "waiting-0")});
-  const uint64_t waiting = state.hash();
+  const uint64_t waiting = state_.hash();
   EXPECT_NE(waiting, before);
   {
-    Trial trial(state);
+    Trial trial(state_);
     trial.add_gpus(node(), 0, 3);
     EXPECT_EQ(row().free.gpus, 4);
     EXPECT_EQ(row().gpus[4].holders, 0) << "like the first device, but idle";
-    trial.place(state.find_pod("waiting-0"), node(), DeviceMask{1} << 4, {});
+    trial.place(state_.find_pod("waiting-0"), node(), DeviceMask{1} << 4, {});
     EXPECT_EQ(row().free.gpus, 3);
-    state.check();
+    state_.check();
   }
   EXPECT_EQ(row().gpus.size(), 2U);
-  EXPECT_EQ(state.hash(), waiting);
-  state.check();
+  EXPECT_EQ(state_.hash(), waiting);
+  state_.check();
 }
 
 TEST_F(WhatIf, AJobThatNobodySubmitted) {
-  const uint64_t before = state.hash();
-  const int64_t arrivals = state.arrivals();
+  const uint64_t before = state_.hash();
+  const int64_t arrivals = state_.arrivals();
   {
-    Trial trial(state);
+    Trial trial(state_);
     const JobIx index = trial.add_job(job("what-if", "what-if-0"));
-    EXPECT_EQ(state.job(index).pods_pending, 1U);
-    trial.place(state.find_pod("what-if-0"), node(), DeviceMask{1} << 1, {});
+    EXPECT_EQ(state_.job(index).pods_pending, 1U);
+    trial.place(state_.find_pod("what-if-0"), node(), DeviceMask{1} << 1, {});
     EXPECT_EQ(row().free.gpus, 0);
-    state.check();
+    state_.check();
   }
-  EXPECT_FALSE(state.find_job("what-if").valid());
-  EXPECT_FALSE(state.find_pod("what-if-0").valid());
-  EXPECT_EQ(state.arrivals(), arrivals) << "demand is learnt from real jobs only";
-  EXPECT_EQ(state.hash(), before);
-  state.check();
+  EXPECT_FALSE(state_.find_job("what-if").valid());
+  EXPECT_FALSE(state_.find_pod("what-if-0").valid());
+  EXPECT_EQ(state_.arrivals(), arrivals) << "demand is learnt from real jobs only";
+  EXPECT_EQ(state_.hash(), before);
+  state_.check();
 }
 
 TEST_F(WhatIf, TheNextJobGetsTheSlotsThatItWouldHaveGotAnyway) {
@@ -105,13 +105,13 @@ TEST_F(WhatIf, TheNextJobGetsTheSlotsThatItWouldHaveGotAnyway) {
   three.pods.push_back({.id = "three-1"});
   three.pods.push_back({.id = "three-2"});
   {
-    Trial trial(state);
+    Trial trial(state_);
     trial.add_job(three);
   }
   apply(JobChanged{three});
-  EXPECT_EQ(state.find_job("three").slot, 1U);
+  EXPECT_EQ(state_.find_job("three").slot, 1U);
   for (uint32_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(state.find_pod("three-" + std::to_string(i)).slot, 1 + i);
+    EXPECT_EQ(state_.find_pod("three-" + std::to_string(i)).slot, 1 + i);
   }
 }
 
@@ -120,7 +120,7 @@ using WhatIfDeathTest = WhatIf;
 TEST_F(WhatIfDeathTest, NothingOfItCanBeCommitted) {
   EXPECT_DEATH(
       {
-        Trial trial(state);
+        Trial trial(state_);
         trial.set_usable(node(), false, false);
         trial.commit();
       },
