@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "mainspring/base/json.h"
 #include "mainspring/cli/static_comparison.h"
 #include "mainspring/config/scenario.h"
 #include "mainspring/sim/event_replay.h"
@@ -11,6 +12,9 @@
 // What `simulate` prints: tables for people, or the schema mainspring.simulate/1.
 
 namespace mainspring::cli {
+
+// The one envelope of all of them: a list of results, one for each policy.
+void print_results_json(base::Json results);
 
 void print_static_report(const config::Scenario& scenario, const StaticComparison& comparison,
                          bool json);

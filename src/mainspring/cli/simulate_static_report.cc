@@ -91,6 +91,13 @@ void print_table(const config::Scenario& scenario, const StaticComparison& compa
 
 }  // namespace
 
+void print_results_json(Json results) {
+  Json out = Json::object();
+  out.set("schema", "mainspring.simulate/1");
+  out.set("results", std::move(results));
+  fmt::print("{}\n", out.dump_pretty());
+}
+
 void print_static_report(const config::Scenario& scenario, const StaticComparison& comparison,
                          bool json) {
   if (!json) return print_table(scenario, comparison);
@@ -98,10 +105,7 @@ void print_static_report(const config::Scenario& scenario, const StaticCompariso
   for (const PolicyResult& result : comparison.policies) {
     results.push_back(result_json(scenario, comparison, result));
   }
-  Json out = Json::object();
-  out.set("schema", "mainspring.simulate/1");
-  out.set("results", std::move(results));
-  fmt::print("{}\n", out.dump_pretty());
+  print_results_json(std::move(results));
 }
 
 }  // namespace mainspring::cli

@@ -136,10 +136,7 @@ void print_json(const config::Scenario& scenario, const TimedReport& report) {
   if (report.checked) result.set("expectations", findings_json(report));
   Json results = Json::array();
   results.push_back(std::move(result));
-  Json out = Json::object();
-  out.set("schema", "mainspring.simulate/1");
-  out.set("results", std::move(results));
-  fmt::print("{}\n", out.dump_pretty());
+  print_results_json(std::move(results));
 }
 
 void print_runs(const TimedReport& report) {
@@ -225,10 +222,7 @@ void print_replay_report(const std::string& path, const sim::ReplayReport& repor
   result.set("different_cycles", report.different_cycles);
   Json results = Json::array();
   results.push_back(std::move(result));
-  Json out = Json::object();
-  out.set("schema", "mainspring.simulate/1");
-  out.set("results", std::move(results));
-  fmt::print("{}\n", out.dump_pretty());
+  print_results_json(std::move(results));
 }
 
 }  // namespace mainspring::cli
