@@ -55,7 +55,7 @@ model::JobSpec job(std::vector<PodShape> shapes, const std::string& level = "") 
 
 class Explain : public testing::Test {
  protected:
-  Explain() { world.config.topologies = {{.name = "network", .levels = {{"rack", "rack"}}}}; }
+  Explain() { world_.config.topologies = {{.name = "network", .levels = {{"rack", "rack"}}}}; }
 
   void run(const std::string& id, const std::string& on, uint32_t gpus,
            base::Instant until = base::Instant::never()) {
@@ -67,12 +67,12 @@ class Explain : public testing::Test {
     pod.found = {.pod = id, .node = on, .gpus = {}, .phase = 3, .from = {}, .until = until};
     uint32_t& used = used_[on];
     for (uint32_t i = 0; i < gpus; ++i) pod.found.gpus.push_back("gpu-" + std::to_string(used++));
-    world.running.push_back(std::move(pod));
+    world_.running.push_back(std::move(pod));
   }
 
   Explanation ask() {
     model::ClusterState state;
-    world.build(state);
+    world_.build(state);
     const placement::BestFitScorer scorer;
     placement::GangSearch search(scorer);
     Explanation told = explain(state, search, state.find_job("train"));
@@ -89,7 +89,7 @@ class Explain : public testing::Test {
     return remedy == nullptr ? "none" : remedy->sentence;
   }
 
-  World world;
+  World world_;
 
  private:
   std::map<std::string, uint32_t> used_;
@@ -148,99 +148,99 @@ class ExplainPage : public Explain {
 };
 
 TEST_F(ExplainPage, Fits) {
-  world.nodes = {node("n0", 8)};
-  world.job = job({shape(8)});
+  world_.nodes = {node("n0", 8)};
+  world_.job = job({shape(8)});
   expect_example(ReasonCode::kFits, VerdictKind::kNow);
 }
 
 TEST_F(ExplainPage, NoNodes) {
-  world.job = job({shape(8)});
+  world_.job = job({shape(8)});
   expect_example(ReasonCode::kNoNodes, VerdictKind::kNever);
 }
 
 TEST_F(ExplainPage, UnknownLevel) {
-  world.nodes = {node("n0", 8)};
-  world.job = job({shape(8)}, "row");
+  world_.nodes = {node("n0", 8)};
+  world_.job = job({shape(8)}, "row");
   expect_example(ReasonCode::kUnknownLevel, VerdictKind::kNever);
 }
 
 TEST_F(ExplainPage, UnknownGpuResource) {
-  world.nodes = {node("n0", 8)};
-  world.job = job({shape(1)});
-  world.job.shapes[0].gpu.resource = "example.com/npu";
+  world_.nodes = {node("n0", 8)};
+  world_.job = job({shape(1)});
+  world_.job.shapes[0].gpu.resource = "example.com/npu";
   expect_example(ReasonCode::kUnknownGpuResource, VerdictKind::kNever);
 }
 
 TEST_F(ExplainPage, NodeRequirements) {
-  world.nodes = {node("n0", 8), node("n1", 8)};
-  world.job = job({shape(1)});
-  world.job.shapes[0].node_requirements = {{.key = "disk", .values = {"ssd"}}};
+  world_.nodes = {node("n0", 8), node("n1", 8)};
+  world_.job = job({shape(1)});
+  world_.job.shapes[0].node_requirements = {{.key = "disk", .values = {"ssd"}}};
   expect_example(ReasonCode::kNodeRequirements, VerdictKind::kNever);
 }
 
 TEST_F(ExplainPage, Taints) {
-  world.nodes = {node("n0", 8)};
-  world.nodes[0].taints = {{.key = "team", .value = "red"}};
-  world.job = job({shape(1)});
+  world_.nodes = {node("n0", 8)};
+  world_.nodes[0].taints = {{.key = "team", .value = "red"}};
+  world_.job = job({shape(1)});
   expect_example(ReasonCode::kTaints, VerdictKind::kNever);
 }
 
 TEST_F(ExplainPage, GpuModel) {
-  world.nodes = {node("n0", 8), node("n1", 8)};
-  world.job = job({shape(1)});
-  world.job.shapes[0].gpu.models = {"H100"};
+  world_.nodes = {node("n0", 8), node("n1", 8)};
+  world_.job = job({shape(1)});
+  world_.job.shapes[0].gpu.models = {"H100"};
   expect_example(ReasonCode::kGpuModel, VerdictKind::kNever);
 }
 
 TEST_F(ExplainPage, RequestTooLarge) {
-  world.nodes = {node("n0", 8), node("n1", 4)};
-  world.job = job({shape(9)});
+  world_.nodes = {node("n0", 8), node("n1", 4)};
+  world_.job = job({shape(9)});
   expect_example(ReasonCode::kRequestTooLarge, VerdictKind::kNever);
 }
 
 TEST_F(ExplainPage, DomainTooSmall) {
-  for (const char* name : {"n0", "n1"}) world.nodes.push_back(node(name, 8, "r0"));
-  world.nodes.push_back(node("n2", 8, "r1"));
-  world.job = job({shape(8), shape(8), shape(8)}, "rack");
+  for (const char* name : {"n0", "n1"}) world_.nodes.push_back(node(name, 8, "r0"));
+  world_.nodes.push_back(node("n2", 8, "r1"));
+  world_.job = job({shape(8), shape(8), shape(8)}, "rack");
   expect_example(ReasonCode::kDomainTooSmall, VerdictKind::kNever);
 }
 
 TEST_F(ExplainPage, ClusterTooSmall) {
-  world.nodes = {node("n0", 8)};
-  world.job = job({shape(8), shape(8)});
+  world_.nodes = {node("n0", 8)};
+  world_.job = job({shape(8), shape(8)});
   expect_example(ReasonCode::kClusterTooSmall, VerdictKind::kNever);
 }
 
 TEST_F(ExplainPage, NotEnoughFree) {
-  world.nodes = {node("n0", 8), node("n1", 4)};
+  world_.nodes = {node("n0", 8), node("n1", 4)};
   run("other", "n0", 2);
-  world.job = job({shape(8)});
+  world_.job = job({shape(8)});
   expect_example(ReasonCode::kNotEnoughFree, VerdictKind::kNotNow);
 }
 
 TEST_F(ExplainPage, Fragmented) {
   for (const char* rack : {"r0", "r1"}) {
     for (const char* name : {"a", "b"}) {
-      world.nodes.push_back(node(std::string(rack) + name, 8, rack));
+      world_.nodes.push_back(node(std::string(rack) + name, 8, rack));
     }
     run(std::string("other-") + rack, std::string(rack) + "a", 8);
   }
-  world.job = job({shape(8), shape(8)}, "rack");
+  world_.job = job({shape(8), shape(8)}, "rack");
   expect_example(ReasonCode::kFragmented, VerdictKind::kNotNow);
 }
 
 TEST_F(ExplainPage, NodesUnavailable) {
-  world.nodes = {node("n0", 8), node("n1", 4)};
-  world.nodes[0].schedulable = false;
-  world.job = job({shape(8)});
+  world_.nodes = {node("n0", 8), node("n1", 4)};
+  world_.nodes[0].schedulable = false;
+  world_.job = job({shape(8)});
   expect_example(ReasonCode::kNodesUnavailable, VerdictKind::kNotNow);
 }
 
 TEST_F(ExplainPage, WordsWithoutASituation) {
-  world.nodes = {node("n0", 8)};
-  world.job = job({shape(8)});
+  world_.nodes = {node("n0", 8)};
+  world_.job = job({shape(8)});
   model::ClusterState state;
-  world.build(state);
+  world_.build(state);
   ASSERT_TRUE(state.apply(
       {.at = {},
        .body = model::JobRestored{.job = "train", .failed_starts = 3, .backoff_until = {}}}));
@@ -254,10 +254,10 @@ TEST_F(ExplainPage, WordsWithoutASituation) {
 }
 
 TEST_F(Explain, OneGpuTooFew) {
-  world.nodes = {node("gpu-017", 8), node("gpu-018", 8)};
+  world_.nodes = {node("gpu-017", 8), node("gpu-018", 8)};
   run("a", "gpu-017", 2, base::Instant{90'000});
   run("b", "gpu-018", 8);
-  world.job = job({shape(8)});
+  world_.job = job({shape(8)});
   const Explanation told = ask();
   EXPECT_EQ(told.sentence,
             "Needs 8 whole GPUs on one node; the most free on any node is 6 (node gpu-017). "
@@ -271,9 +271,9 @@ TEST_F(Explain, OneGpuTooFew) {
 }
 
 TEST_F(Explain, TwoThingsAreShortAtOnce) {
-  world.nodes = {node("n0", 4)};
+  world_.nodes = {node("n0", 4)};
   run("a", "n0", 2);
-  world.job = job({shape(4, 15'500)});
+  world_.job = job({shape(4, 15'500)});
   const Explanation told = ask();
   const Remedy* more = find(told, RemedyKind::kMoreOnNode);
   ASSERT_NE(more, nullptr);
@@ -285,8 +285,8 @@ TEST_F(Explain, TwoThingsAreShortAtOnce) {
 }
 
 TEST_F(Explain, AGangMayStartWithLess) {
-  world.nodes = {node("n0", 4, "r0"), node("n1", 4, "r0"), node("n2", 4, "r1")};
-  world.job = job({shape(4), shape(4), shape(4)}, "rack");
+  world_.nodes = {node("n0", 4, "r0"), node("n1", 4, "r0"), node("n2", 4, "r1")};
+  world_.job = job({shape(4), shape(4), shape(4)}, "rack");
   const Explanation told = ask();
   EXPECT_EQ(words(told, RemedyKind::kLowerMinimum),
             "It starts if the minimum of the job is 2 instead of 3.");
@@ -297,74 +297,74 @@ TEST_F(Explain, AGangMayStartWithLess) {
 }
 
 TEST_F(Explain, AGangIsNotToldThatANodeSeveralTimesItsSizeWouldDo) {
-  world.nodes = {node("n0", 2, "r0"), node("n1", 2, "r1")};
-  world.job = job({shape(2), shape(2), shape(2)}, "rack");
+  world_.nodes = {node("n0", 2, "r0"), node("n1", 2, "r1")};
+  world_.job = job({shape(2), shape(2), shape(2)}, "rack");
   const Explanation told = ask();
   EXPECT_EQ(find(told, RemedyKind::kMoreOnNode), nullptr);
   EXPECT_NE(find(told, RemedyKind::kAddNodes), nullptr);
 }
 
 TEST_F(Explain, LongWaitsAreToldInLargeUnits) {
-  world.nodes = {node("n0", 2), node("n1", 2)};
+  world_.nodes = {node("n0", 2), node("n1", 2)};
   run("minutes", "n0", 2, base::Instant{1'141'000});
-  world.job = job({shape(2)});
+  world_.job = job({shape(2)});
   run("other", "n1", 2);
   EXPECT_EQ(words(ask(), RemedyKind::kWaitFor),
             "It starts when minutes has ended, which is expected in 20 minutes.");
 }
 
 TEST_F(Explain, WishesThatNothingMeets) {
-  world.nodes = {node("n0", 4)};
-  world.job = job({shape(1)});
-  world.job.shapes[0].gpu.models = {"H100"};
+  world_.nodes = {node("n0", 4)};
+  world_.job = job({shape(1)});
+  world_.job.shapes[0].gpu.models = {"H100"};
   EXPECT_EQ(words(ask(), RemedyKind::kDropGpuModel), "It starts if it takes any GPU model.");
-  world.job = job({shape(1)});
-  world.job.shapes[0].gpu.device_memory_bytes_min = 80 * kGiB;
+  world_.job = job({shape(1)});
+  world_.job.shapes[0].gpu.device_memory_bytes_min = 80 * kGiB;
   EXPECT_EQ(words(ask(), RemedyKind::kDropGpuMemory),
             "It starts if it takes GPUs of any memory size.");
-  world.job = job({shape(1)});
-  world.job.shapes[0].node_requirements = {{.key = "disk", .values = {"ssd"}}};
+  world_.job = job({shape(1)});
+  world_.job.shapes[0].node_requirements = {{.key = "disk", .values = {"ssd"}}};
   EXPECT_EQ(words(ask(), RemedyKind::kDropSelector),
             "It starts if it does not insist on the node label \"disk\".");
 }
 
 TEST_F(Explain, NodesThatTakeNobody) {
-  world.nodes = {node("n0", 4), node("n1", 4)};
-  world.nodes[0].schedulable = false;
-  world.nodes[1].ready = false;
-  world.job = job({shape(4)});
+  world_.nodes = {node("n0", 4), node("n1", 4)};
+  world_.nodes[0].schedulable = false;
+  world_.nodes[1].ready = false;
+  world_.job = job({shape(4)});
   Explanation told = ask();
   EXPECT_EQ(words(told, RemedyKind::kUncordon), "It starts if node n0 is uncordoned.");
   EXPECT_EQ(words(told, RemedyKind::kMakeReady),
             "It starts if node n1 is ready and open for pods again.");
-  world.job = job({shape(4), shape(4)});
+  world_.job = job({shape(4), shape(4)});
   told = ask();
   ASSERT_NE(find(told, RemedyKind::kMakeReady), nullptr);
   EXPECT_EQ(find(told, RemedyKind::kMakeReady)->targets, (std::vector<std::string>{"n0", "n1"}));
 }
 
 TEST_F(Explain, TwoTaintsNeedTwoTolerations) {
-  world.nodes = {node("n0", 4)};
-  world.nodes[0].taints = {{.key = "spot", .value = ""}, {.key = "team", .value = "red"}};
-  world.job = job({shape(1)});
+  world_.nodes = {node("n0", 4)};
+  world_.nodes[0].taints = {{.key = "spot", .value = ""}, {.key = "team", .value = "red"}};
+  world_.job = job({shape(1)});
   EXPECT_EQ(words(ask(), RemedyKind::kTolerateTaint),
             "It starts if it tolerates the taints spot and team.");
 }
 
 TEST_F(Explain, ASickDeviceIsNamed) {
-  world.nodes = {node("n0", 2)};
-  world.nodes[0].gpus[1].healthy = false;
-  world.job = job({shape(2)});
+  world_.nodes = {node("n0", 2)};
+  world_.nodes[0].gpus[1].healthy = false;
+  world_.job = job({shape(2)});
   EXPECT_EQ(words(ask(), RemedyKind::kRepairGpu),
             "It starts if GPU gpu-1 of node n0 is healthy and no stranger uses its memory.");
 }
 
 TEST_F(Explain, OnlyWhatIsNeededIsWaitedFor) {
-  world.nodes = {node("n0", 4), node("n1", 4)};
+  world_.nodes = {node("n0", 4), node("n1", 4)};
   run("first", "n1", 4, base::Instant{10'000});
   run("second", "n0", 1, base::Instant{20'000});
   run("third", "n0", 3, base::Instant{30'500});
-  world.job = job({shape(4), shape(1)});
+  world_.job = job({shape(4), shape(1)});
   const Explanation told = ask();
   const Remedy* wait = find(told, RemedyKind::kWaitFor);
   ASSERT_NE(wait, nullptr);
@@ -373,12 +373,12 @@ TEST_F(Explain, OnlyWhatIsNeededIsWaitedFor) {
 }
 
 TEST_F(Explain, SharesInWords) {
-  world.nodes = {node("n0", 1)};
+  world_.nodes = {node("n0", 1)};
   run("a", "n0", 0);
-  world.running[0].job.shapes[0].gpu = {.count = 1, .milli = 700, .models = {}};
-  world.running[0].found.gpus = {"gpu-0"};
-  world.job = job({shape(1)});
-  world.job.shapes[0].gpu.milli = 450;
+  world_.running[0].job.shapes[0].gpu = {.count = 1, .milli = 700, .models = {}};
+  world_.running[0].found.gpus = {"gpu-0"};
+  world_.job = job({shape(1)});
+  world_.job.shapes[0].gpu.milli = 450;
   const Explanation told = ask();
   EXPECT_EQ(told.sentence,
             "Needs 0.45 of a GPU on one node; the nearest is node n0, which is short of 0.15 of a "
@@ -388,9 +388,9 @@ TEST_F(Explain, SharesInWords) {
 }
 
 TEST_F(Explain, WithoutRemediesWhenNotAsked) {
-  world.job = job({shape(1)});
+  world_.job = job({shape(1)});
   model::ClusterState state;
-  world.build(state);
+  world_.build(state);
   const placement::BestFitScorer scorer;
   placement::GangSearch search(scorer);
   const ExplainOptions options{.remedies = false, .search = {}};
