@@ -98,8 +98,10 @@ Measurement measure_restart() {
                             fmt::format("mainspring-restart-{}.events", getpid()))
                                .string();
   (void)seconds_in_child([&] { write_file(path); });
+  constexpr int kRounds = 3;
   std::vector<double> samples;
-  for (int round = 0; round < 3; ++round) {
+  samples.reserve(kRounds);
+  for (int round = 0; round < kRounds; ++round) {
     samples.push_back(seconds_in_child([&] { restart_from(path); }));
   }
   std::filesystem::remove(path);

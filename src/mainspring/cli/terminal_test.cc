@@ -36,6 +36,7 @@ TEST(Wrapped, BreaksBetweenWords) {
 
 TEST(Picture, ShowsTheHeightOfEachColumn) {
   std::vector<DaySample> samples;
+  samples.reserve(4);
   for (int64_t i = 0; i < 4; ++i) {
     samples.push_back({.at = base::Instant{i * 3'600'000},
                        .held_milli = i * 1000,

@@ -4,15 +4,12 @@
 #include <algorithm>
 
 namespace mainspring::model {
-namespace {
 
 bool pod_counts(const Pod& pod, Counts counts) {
   if (pod.phase == PodPhase::kGone) return true;
   if (!pod.holds() || pod.phase == PodPhase::kStopping) return false;
   return counts == Counts::kHolding || pod.phase >= PodPhase::kRunning;
 }
-
-}  // namespace
 
 bool minimum_met(const ClusterState& state, const Job& job, Counts counts) {
   // Children stand behind their parents, so one pass from the back sees every group complete.

@@ -13,6 +13,10 @@ enum class Counts : uint8_t {
   kStarted,  // it runs, or has already done its work
 };
 
+// Whether the pod counts. One that was asked to stop does not: it still holds its place, but not
+// for long.
+[[nodiscard]] bool pod_counts(const Pod& pod, Counts counts);
+
 // Whether every group on the way down has its `min_count` of children. O(pods + groups).
 [[nodiscard]] bool minimum_met(const ClusterState& state, const Job& job, Counts counts);
 

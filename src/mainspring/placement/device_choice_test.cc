@@ -24,7 +24,7 @@ struct Wish {
   uint32_t count = 1;
   int32_t milli = 1000;
   int model = -1;  // any
-  friend auto operator<=>(const Wish&, const Wish&) = default;
+  friend bool operator==(const Wish&, const Wish&) = default;
 };
 
 using Fleet = std::vector<std::vector<Device>>;

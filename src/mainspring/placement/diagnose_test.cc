@@ -137,7 +137,7 @@ JobSpec gang(const std::string& id, std::vector<PodShape> shapes, std::string le
 class Diagnose : public testing::Test {
  protected:
   void apply(model::EventBody body) {
-    const auto done = state.apply({.sequence = ++sequence, .at = {}, .body = std::move(body)});
+    const auto done = state_.apply({.sequence = ++sequence_, .at = {}, .body = std::move(body)});
     ASSERT_TRUE(done.has_value()) << done.error().message;
   }
   void add(const NodeSpec& spec) { apply(model::NodeChanged{spec}); }
@@ -158,15 +158,15 @@ class Diagnose : public testing::Test {
   }
   Verdict ask(const JobSpec& job) {
     apply(model::JobChanged{job});
-    const JobIx index = state.find_job(job.id);
+    const JobIx index = state_.find_job(job.id);
     Verdict coarse;
     {
-      model::Trial trial(state);
-      coarse = placer.place(trial, {.job = index, .when = {}, .grow = false});
+      model::Trial trial(state_);
+      coarse = placer_.place(trial, {.job = index, .when = {}, .grow = false});
     }
     EXPECT_NE(coarse.kind, VerdictKind::kNow);
-    const Verdict verdict = diagnose(state, placer, index, coarse);
-    state.check();
+    const Verdict verdict = diagnose(state_, placer_, index, coarse);
+    state_.check();
     return verdict;
   }
   static int64_t failed(const Verdict& verdict, NodeTest test) {
@@ -174,9 +174,9 @@ class Diagnose : public testing::Test {
   }
   using Short = std::vector<model::Shortage>;
 
-  ClusterState state;
-  PlaceByTrying placer;
-  uint64_t sequence = 0;
+  ClusterState state_;
+  PlaceByTrying placer_;
+  uint64_t sequence_ = 0;
 };
 
 TEST_F(Diagnose, NoNodes) {
@@ -426,7 +426,7 @@ TEST_F(Diagnose, GangWithoutALevelMissesTheCluster) {
 TEST_F(Diagnose, ASearchThatWasCutShortSaysSo) {
   add(node("n0", 4));
   add(node("n1", 3));
-  placer.code = ReasonCode::kSearchCutShort;
+  placer_.code = ReasonCode::kSearchCutShort;
   // Every bound alone is kept: only the search could have told.
   const Verdict verdict = ask(gang("job", {shape(2, 9'000), shape(2, 9'000), shape(2, 8'000)}));
   EXPECT_EQ(verdict.kind, VerdictKind::kNotNow);
@@ -454,9 +454,9 @@ TEST_F(Diagnose, OptionalPodsAreNoReason) {
 TEST_F(Diagnose, SinglePodsNeverEmptyTheCluster) {
   add(node("n0", 4));
   occupy("a", "n0", shape(4), {"g0", "g1", "g2", "g3"});
-  placer.calls = 0;
+  placer_.calls = 0;
   ask(gang("job", {shape(3)}));
-  EXPECT_EQ(placer.calls, 1);
+  EXPECT_EQ(placer_.calls, 1);
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "mainspring/model/gang.h"
+
 namespace mainspring::placement {
 namespace {
 
@@ -38,9 +40,8 @@ auto size_key(const Shape& shape) {
 }
 
 bool costs_nothing(const Pod& pod, Standing standing) {
-  if (pod.phase == PodPhase::kGone) return true;
-  if (standing == Standing::kFromStart) return false;
-  return pod.holds() && pod.phase != PodPhase::kStopping;
+  if (standing == Standing::kFromStart) return pod.phase == PodPhase::kGone;
+  return pod_counts(pod, model::Counts::kHolding);
 }
 
 // What one pod of the shape adds to each measure.

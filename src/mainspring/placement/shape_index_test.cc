@@ -63,6 +63,7 @@ std::vector<uint32_t> expected(const Scorer& scorer, const model::Inventory& inv
   }
   std::ranges::sort(ranked);
   std::vector<uint32_t> order;
+  order.reserve(ranked.size());
   for (const auto& [cost, position] : ranked) order.push_back(slots[position]);
   return order;
 }
