@@ -207,9 +207,14 @@ void read(const Json& json, const std::string& path, std::string& error, model::
   Members in(json, path, error);
   in.read("id", job.id, true);
   in.read("queue", job.queue);
+  in.read("tenant", job.tenant);
   in.read("priority", job.priority);
+  in.read("preemptible", job.preemptible);
+  in.read("may_displace", job.may_displace);
   in.read("submitted_at_ms", job.submitted_at);
   in.read("expected_run_ms", job.expected_run);
+  in.read("checkpoint_interval_ms", job.checkpoint_interval);
+  in.read("restart_time_ms", job.restart_time);
   in.each("groups", [&](const Json& item, const std::string& where) {
     model::GroupSpec& group = job.groups.emplace_back();
     Members fields(item, where, error);
@@ -247,6 +252,31 @@ void read(const Json& json, const std::string& path, std::string& error,
   in.read("gang_start_timeout_ms", config.gang_start_timeout);
   in.read("retry_backoff_first_ms", config.retry_backoff_first);
   in.read("retry_backoff_max_ms", config.retry_backoff_max);
+  in.read("usage_half_life_ms", config.usage_half_life);
+  in.read("promise_timeout_ms", config.promise_timeout);
+  in.read("displacements_max", config.displacements_max);
+  in.read("displacements_window_ms", config.displacements_window);
+  in.read("consolidate_lost_max_ms", config.consolidate_lost_max);
+}
+
+void read(const Json& json, const std::string& path, std::string& error, model::QueueSpec& queue) {
+  Members in(json, path, error);
+  in.read("name", queue.name, true);
+  in.read("parent", queue.parent);
+  in.read("priority", queue.priority);
+  in.each("resources", [&](const Json& item, const std::string& where) {
+    model::QueueResource& resource = queue.resources.emplace_back();
+    Members fields(item, where, error);
+    fields.read("name", resource.name, true);
+    fields.read("quota", resource.quota);
+    fields.read("quota_ppm", resource.quota_ppm);
+    fields.read("limit", resource.limit);
+    fields.read("weight", resource.weight);
+  });
+  in.read("tenants", queue.tenants);
+  in.read("min_run_before_preempt_ms", queue.min_run_before_preempt);
+  in.read("min_run_before_reclaim_ms", queue.min_run_before_reclaim);
+  in.read("displace_after_ms", queue.displace_after);
 }
 
 template <class Spec>
@@ -300,6 +330,13 @@ void read_body(Members& in, model::JobRestored& event) {
   in.read("start_deadline_ms", event.start_deadline);
   in.read("releasing", event.releasing);
   in.read("removed", event.removed);
+  in.read("running_since_ms", event.running_since);
+  in.read("checkpointed_at_ms", event.checkpointed_at);
+  in.each("displaced_at_ms", [&](const Json& item, const std::string& where) {
+    in.to_int(item, where, event.displaced_at.emplace_back().ms);
+  });
+  in.read("goes_first", event.goes_first);
+  in.read("move_retry_at_ms", event.move_retry_at);
 }
 void read_body(Members& in, model::DemandRestored& event) {
   read_spec(in, "shape", event.shape);
@@ -307,6 +344,33 @@ void read_body(Members& in, model::DemandRestored& event) {
   in.read("arrivals_priced", event.arrivals_priced);
 }
 void read_body(Members&, model::Tick&) {}
+void read_body(Members& in, model::JobCheckpointed& event) { in.read("job", event.job, true); }
+void read_body(Members& in, model::QueueChanged& event) { read_spec(in, "queue", event.queue); }
+void read_body(Members& in, model::QueueGone& event) { in.read("queue", event.name, true); }
+void read_body(Members& in, model::PromiseRestored& event) {
+  in.read("job", event.job, true);
+  in.read("until_ms", event.until);
+  in.read("broken", event.broken);
+  in.each("places", [&](const Json& item, const std::string& where) {
+    model::PromisedPlace& place = event.places.emplace_back();
+    Members fields(item, where, in.error());
+    fields.read("pod", place.pod, true);
+    fields.read("node", place.node, true);
+    fields.read("gpus", place.gpus);
+  });
+  in.read("displaced", event.displaced);
+}
+void read_body(Members& in, model::UsageRestored& event) {
+  in.read("queue", event.queue, true);
+  in.read("counted_at_ms", event.at);
+  in.each("amounts", [&](const Json& item, const std::string& where) {
+    model::UsageRestored::Amount& amount = event.amounts.emplace_back();
+    Members fields(item, where, in.error());
+    fields.read("resource", amount.resource, true);
+    fields.read("seconds", amount.seconds);
+    fields.read("millis", amount.millis);
+  });
+}
 
 // Makes the alternative of this number and reads it.
 template <size_t I = 0>

@@ -122,9 +122,14 @@ Json encode(const model::JobSpec& job) {
   Json out = Json::object();
   out.set("id", job.id);
   put(out, "queue", job.queue, "default");
+  put(out, "tenant", job.tenant);
   put<int32_t>(out, "priority", job.priority, 0);
+  put(out, "preemptible", job.preemptible, true);
+  put(out, "may_displace", job.may_displace, true);
   put_instant(out, "submitted_at_ms", job.submitted_at, {});
   put<int64_t>(out, "expected_run_ms", job.expected_run.ms, 0);
+  put<int64_t>(out, "checkpoint_interval_ms", job.checkpoint_interval.ms, 0);
+  put<int64_t>(out, "restart_time_ms", job.restart_time.ms, 0);
   Json groups = Json::array();
   for (const model::GroupSpec& group : job.groups) {
     Json one = Json::object();
@@ -147,7 +152,34 @@ Json encode(const model::JobSpec& job) {
   return out;
 }
 
+Json encode(const model::QueueSpec& queue) {
+  Json out = Json::object();
+  out.set("name", queue.name);
+  put(out, "parent", queue.parent);
+  put<int32_t>(out, "priority", queue.priority, 0);
+  if (!queue.resources.empty()) {
+    const model::QueueResource usual;
+    Json resources = Json::array();
+    for (const model::QueueResource& resource : queue.resources) {
+      Json one = Json::object();
+      one.set("name", resource.name);
+      put(one, "quota", resource.quota, usual.quota);
+      put(one, "quota_ppm", resource.quota_ppm, usual.quota_ppm);
+      put(one, "limit", resource.limit, usual.limit);
+      put(one, "weight", resource.weight, usual.weight);
+      resources.push_back(std::move(one));
+    }
+    out.set("resources", std::move(resources));
+  }
+  if (!queue.tenants.empty()) out.set("tenants", encode(queue.tenants));
+  put<int64_t>(out, "min_run_before_preempt_ms", queue.min_run_before_preempt.ms, 0);
+  put<int64_t>(out, "min_run_before_reclaim_ms", queue.min_run_before_reclaim.ms, 0);
+  put<int64_t>(out, "displace_after_ms", queue.displace_after.ms, 0);
+  return out;
+}
+
 Json encode(const model::CoreConfig& config) {
+  const model::CoreConfig usual;
   Json out = Json::object();
   Json topologies = Json::array();
   for (const model::TopologySpec& topology : config.topologies) {
@@ -163,6 +195,13 @@ Json encode(const model::CoreConfig& config) {
   out.set("gang_start_timeout_ms", config.gang_start_timeout.ms);
   out.set("retry_backoff_first_ms", config.retry_backoff_first.ms);
   out.set("retry_backoff_max_ms", config.retry_backoff_max.ms);
+  put(out, "usage_half_life_ms", config.usage_half_life.ms, usual.usage_half_life.ms);
+  put(out, "promise_timeout_ms", config.promise_timeout.ms, usual.promise_timeout.ms);
+  put(out, "displacements_max", config.displacements_max, usual.displacements_max);
+  put(out, "displacements_window_ms", config.displacements_window.ms,
+      usual.displacements_window.ms);
+  put(out, "consolidate_lost_max_ms", config.consolidate_lost_max.ms,
+      usual.consolidate_lost_max.ms);
   return out;
 }
 
@@ -214,6 +253,15 @@ void write(Json& out, const model::JobRestored& event) {
   put_instant(out, "start_deadline_ms", event.start_deadline, Instant::never());
   put(out, "releasing", event.releasing, false);
   put(out, "removed", event.removed, false);
+  put_instant(out, "running_since_ms", event.running_since, Instant::never());
+  put_instant(out, "checkpointed_at_ms", event.checkpointed_at, Instant::never());
+  if (!event.displaced_at.empty()) {
+    Json times = Json::array();
+    for (const Instant at : event.displaced_at) times.push_back(at.ms);
+    out.set("displaced_at_ms", std::move(times));
+  }
+  put(out, "goes_first", event.goes_first, false);
+  put_instant(out, "move_retry_at_ms", event.move_retry_at, {});
 }
 void write(Json& out, const model::DemandRestored& event) {
   out.set("shape", encode(event.shape));
@@ -221,6 +269,37 @@ void write(Json& out, const model::DemandRestored& event) {
   put<int64_t>(out, "arrivals_priced", event.arrivals_priced, 0);
 }
 void write(Json&, const model::Tick&) {}
+void write(Json& out, const model::JobCheckpointed& event) { out.set("job", event.job); }
+void write(Json& out, const model::QueueChanged& event) { out.set("queue", encode(event.queue)); }
+void write(Json& out, const model::QueueGone& event) { out.set("queue", event.name); }
+void write(Json& out, const model::PromiseRestored& event) {
+  out.set("job", event.job);
+  out.set("until_ms", event.until.ms);
+  put(out, "broken", event.broken, false);
+  Json places = Json::array();
+  for (const model::PromisedPlace& place : event.places) {
+    Json one = Json::object();
+    one.set("pod", place.pod);
+    one.set("node", place.node);
+    if (!place.gpus.empty()) one.set("gpus", encode(place.gpus));
+    places.push_back(std::move(one));
+  }
+  out.set("places", std::move(places));
+  if (!event.displaced.empty()) out.set("displaced", encode(event.displaced));
+}
+void write(Json& out, const model::UsageRestored& event) {
+  out.set("queue", event.queue);
+  put_instant(out, "counted_at_ms", event.at, {});
+  Json amounts = Json::array();
+  for (const model::UsageRestored::Amount& amount : event.amounts) {
+    Json one = Json::object();
+    one.set("resource", amount.resource);
+    put<int64_t>(one, "seconds", amount.seconds, 0);
+    put<int64_t>(one, "millis", amount.millis, 0);
+    amounts.push_back(std::move(one));
+  }
+  out.set("amounts", std::move(amounts));
+}
 
 }  // namespace
 

@@ -54,7 +54,21 @@ TEST(EventJson, EveryOtherEventSurvives) {
       model::PodGone{"p", 4, model::PodEnd::kRemoved},
       model::BindRefused{"p", 5, "a \"reason\""},
       model::JobRestored{.job = "j", .failed_starts = 3, .releasing = true},
-      model::Tick{}};
+      model::JobRestored{.job = "j",
+                         .running_since = base::Instant{1},
+                         .checkpointed_at = base::Instant{2},
+                         .displaced_at = {base::Instant{3}, base::Instant{4}},
+                         .goes_first = true,
+                         .move_retry_at = base::Instant{5}},
+      model::Tick{},
+      model::JobCheckpointed{"j"},
+      model::QueueGone{"q"},
+      model::PromiseRestored{.job = "j",
+                             .until = base::Instant{9},
+                             .broken = true,
+                             .places = {{"p", "n", {"g"}}, {"q", "n", {}}},
+                             .displaced = {"k"}},
+      model::UsageRestored{"q", base::Instant{7}, {{"gpu", 5, 250}, {"gpu:H100", 5, 0}}}};
   for (const model::EventBody& body : bodies) {
     model::Event event;
     event.sequence = 3;
@@ -66,6 +80,55 @@ TEST(EventJson, EveryOtherEventSurvives) {
     EXPECT_EQ(again->body.index(), body.index());
     EXPECT_EQ(again->at, event.at);
   }
+}
+
+template <class Body>
+Body back(const Body& body) {
+  const auto again = decode_event(encode(model::Event{.body = body}));
+  return std::get<Body>(again.value().body);
+}
+
+TEST(EventJson, WhatOwnersWriteSurvivesFieldByField) {
+  const model::QueueSpec queue{
+      .name = "research/vision",
+      .parent = "research",
+      .priority = -3,
+      .resources = {{.name = "gpu", .quota_ppm = 600'000, .limit = 16'000, .weight = 0},
+                    {.name = "gpu:H100", .quota = model::kUnlimited}},
+      .tenants = {"red", "blue"},
+      .min_run_before_preempt = base::seconds(1),
+      .min_run_before_reclaim = base::seconds(2),
+      .displace_after = base::seconds(3)};
+  EXPECT_EQ(back(model::QueueChanged{queue}).queue, queue);
+  EXPECT_EQ(back(model::QueueChanged{{.name = "q"}}).queue, model::QueueSpec{.name = "q"});
+  const model::JobSpec job{.id = "j",
+                           .queue = "q",
+                           .tenant = "red",
+                           .priority = 7,
+                           .preemptible = false,
+                           .may_displace = false,
+                           .checkpoint_interval = base::seconds(900),
+                           .restart_time = base::seconds(600)};
+  EXPECT_EQ(back(model::JobChanged{job}).job, job);
+  const model::CoreConfig config{.usage_half_life = base::seconds(1),
+                                 .promise_timeout = base::seconds(2),
+                                 .displacements_max = 3,
+                                 .displacements_window = base::seconds(4),
+                                 .consolidate_lost_max = {}};
+  EXPECT_EQ(back(model::ConfigChanged{config}).config, config);
+  EXPECT_EQ(back(model::ConfigChanged{}).config, model::CoreConfig{});
+}
+
+// What was recorded before there were queue trees reads as it did.
+TEST(EventJson, OldLinesHaveTheDefaults) {
+  const auto job = decode_event(
+      *base::parse_json(R"({"sequence":1,"event":"job_changed","job":{"id":"j","priority":3}})"));
+  ASSERT_TRUE(job.has_value()) << job.error().message;
+  EXPECT_EQ(std::get<model::JobChanged>(job->body).job, (model::JobSpec{.id = "j", .priority = 3}));
+  const auto config = decode_event(*base::parse_json(
+      R"({"sequence":1,"event":"config_changed","config":{"gang_start_timeout_ms":60000}})"));
+  ASSERT_TRUE(config.has_value()) << config.error().message;
+  EXPECT_EQ(std::get<model::ConfigChanged>(config->body).config, model::CoreConfig{});
 }
 
 TEST(EventJson, RefusesByName) {
@@ -86,6 +149,12 @@ TEST(EventJson, RefusesByName) {
   EXPECT_THAT(decode_error(R"({"sequence":1,"event":"job_changed","job":{"id":"j",)"
                            R"("pods":[["a",0]]}})"),
               HasSubstr("job.pods[0]: expected [id, group, shape]"));
+  EXPECT_THAT(decode_error(R"({"sequence":1,"event":"queue_changed","queue":{"name":"q",)"
+                           R"("resources":[{"name":"gpu","share":1}]}})"),
+              HasSubstr("queue.resources[0].share is not known"));
+  EXPECT_THAT(decode_error(R"({"sequence":1,"event":"promise_restored","job":"j",)"
+                           R"("places":[{"pod":"p"}]})"),
+              HasSubstr("places[0].node is missing"));
   EXPECT_THAT(decode_error("[]"), HasSubstr("expected object, found array"));
 }
 

@@ -12,10 +12,11 @@
 namespace mainspring::config {
 
 inline constexpr std::array<std::string_view, std::variant_size_v<model::EventBody>> kEventWords = {
-    "node_changed", "node_gone",      "gpu_sampled",         "job_changed",  "job_gone",
-    "pod_bound",    "pod_started",    "pod_stopping",        "pod_gone",     "bind_refused",
-    "pod_found",    "config_changed", "gpu_models_restored", "job_restored", "demand_restored",
-    "tick"};
+    "node_changed",  "node_gone",        "gpu_sampled",         "job_changed",  "job_gone",
+    "pod_bound",     "pod_started",      "pod_stopping",        "pod_gone",     "bind_refused",
+    "pod_found",     "config_changed",   "gpu_models_restored", "job_restored", "demand_restored",
+    "tick",          "job_checkpointed", "queue_changed",       "queue_gone",   "promise_restored",
+    "usage_restored"};
 
 inline constexpr std::array<std::string_view, model::kResourceCount> kAmountWords = {
     "cpu_milli", "memory_bytes", "ephemeral_bytes", "pods"};
