@@ -141,8 +141,9 @@ void Checker::inspect_node(const model::ClusterState& state, const std::string& 
       node.free.gpu_milli < 0 || any_negative(booked->used)) {
     report(Rule::kNegativeAmount, now, "An amount of node " + name + " is negative.");
   }
-  if (node.used != booked->used) {
-    report(Rule::kStateDiffers, now, "What node " + name + " counts as used is not what it holds.");
+  if (node.used != booked->used + booked->promised) {
+    report(Rule::kStateDiffers, now,
+           "What node " + name + " counts as used is not what it holds and what is promised.");
   }
   for (const LedgerDevice& device : booked->devices) {
     const auto seen = std::ranges::find_if(node.gpus, [&](const model::Gpu& gpu) {
@@ -153,15 +154,17 @@ void Checker::inspect_node(const model::ClusterState& state, const std::string& 
       report(Rule::kStateOverCommitted, now,
              "Device " + device.spec.id + " of node " + name + " is promised beyond what it has.");
     }
-    if (device.used_milli < 0 || device.used_memory_bytes < 0 || device.holders < 0) {
+    if (device.used_milli < 0 || device.used_memory_bytes < 0 || device.holders < 0 ||
+        device.promised_milli < 0 || device.promised_to < 0) {
       report(Rule::kNegativeAmount, now,
              "The use of device " + device.spec.id + " of node " + name + " is negative.");
     }
-    if (seen == node.gpus.end() || seen->used_milli != device.used_milli ||
-        seen->memory_used_bytes != device.used_memory_bytes || seen->holders != device.holders) {
+    if (seen == node.gpus.end() || seen->used_milli != device.used_milli + device.promised_milli ||
+        seen->memory_used_bytes != device.used_memory_bytes + device.promised_memory_bytes ||
+        seen->holders != device.holders + device.promised_to) {
       report(Rule::kStateDiffers, now,
              "What device " + device.spec.id + " of node " + name +
-                 " counts as used is not what is held of it.");
+                 " counts as used is not what is held of it and promised.");
     }
   }
 }

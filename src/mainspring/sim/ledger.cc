@@ -95,6 +95,47 @@ void Ledger::release(LedgerJob& job, base::Instant retry_at) {
   touched_.jobs.push_back(job.spec.id);
 }
 
+void Ledger::displace(LedgerPod& pod) {
+  pod.phase = LedgerPhase::kStopping;
+  touched_.jobs.push_back(pod.job);
+}
+
+void Ledger::promise(LedgerJob& job, const model::PodBinding& place, base::Instant until) {
+  job.promises.push_back(place);
+  job.promise_until = until;
+  book_promise(place, 1);
+  touched_.jobs.push_back(job.spec.id);
+}
+
+void Ledger::drop_promises(LedgerJob& job) {
+  for (const model::PodBinding& place : job.promises) book_promise(place, -1);
+  job.promises.clear();
+  job.promise_until = base::Instant::never();
+}
+
+void Ledger::book_promise(const model::PodBinding& place, int64_t sign) {
+  LedgerNode& node = nodes_[place.node];
+  const model::PodShape& shape = pods_[place.pod].shape;
+  for (size_t i = 0; i < model::kResourceCount; ++i) {
+    node.promised.amounts[i] += sign * shape.request.amounts[i];
+  }
+  for (const std::string& id : place.gpus) {
+    LedgerDevice* device = find_device(node, id);
+    if (device == nullptr) continue;
+    const DeviceShare share = device_share(shape.gpu, device->spec.memory_bytes);
+    device->promised_milli += sign * share.milli;
+    device->promised_memory_bytes += sign * share.memory_bytes;
+    device->promised_to += sign;
+  }
+  touched_.nodes.push_back(place.node);
+}
+
+void Ledger::forget_absent_devices(LedgerNode& node) {
+  std::erase_if(node.devices, [](const LedgerDevice& device) {
+    return !device.present && device.holders == 0 && device.promised_to == 0;
+  });
+}
+
 void Ledger::on(const model::NodeChanged& event) {
   LedgerNode& node = nodes_[event.node.name];
   node.spec = event.node;
@@ -107,20 +148,26 @@ void Ledger::on(const model::NodeChanged& event) {
       continue;
     }
     device->present = true;
-    if (device->holders == 0) {
+    if (device->holders == 0 && device->promised_to == 0) {
       device->spec = gpu;
     } else {
       device->spec.healthy = gpu.healthy;
     }
   }
-  std::erase_if(node.devices,
-                [](const LedgerDevice& device) { return !device.present && device.holders == 0; });
+  forget_absent_devices(node);
   touched_.nodes.push_back(event.node.name);
 }
 
 void Ledger::on(const model::NodeGone& event) {
   LedgerNode* node = find_node(event.name);
   if (node == nullptr) return;
+  for (auto& [id, job] : jobs_) {
+    for (const model::PodBinding& place : job.promises) {
+      if (place.node == event.name) book_promise(place, -1);
+    }
+    std::erase_if(job.promises,
+                  [&](const model::PodBinding& place) { return place.node == event.name; });
+  }
   node->listed = false;
   if (node->pods == 0) nodes_.erase(event.name);
 }
@@ -138,6 +185,7 @@ void Ledger::on(const model::JobChanged& event) {
   const model::JobSpec& spec = event.job;
   if (spec.pods.empty() && find_job(spec.id) == nullptr) return;
   LedgerJob& job = jobs_[spec.id];
+  drop_promises(job);
   for (const model::PodSpec& pod : job.spec.pods) pods_[pod.id].withdrawn = true;
   const std::vector<model::PodSpec> before = std::exchange(job.spec, spec).pods;
   job.removed = false;
@@ -161,6 +209,7 @@ void Ledger::on(const model::JobGone& event) {
   LedgerJob* job = find_job(event.job);
   if (job == nullptr) return;
   job->removed = true;
+  drop_promises(*job);
   forget_if_over(event.job);
 }
 
@@ -202,9 +251,7 @@ void Ledger::end(const std::string& id, LedgerPod& pod, model::PodEnd how) {
     book(pod, -1);
     --job.holding;
     LedgerNode& node = nodes_[pod.node];
-    std::erase_if(node.devices, [](const LedgerDevice& device) {
-      return !device.present && device.holders == 0;
-    });
+    forget_absent_devices(node);
     if (!node.listed && node.pods == 0) nodes_.erase(pod.node);
   }
   ++pod.incarnation;
@@ -232,6 +279,7 @@ void Ledger::forget_if_over(const std::string& id) {
         return pods_[pod.id].phase == LedgerPhase::kGone;
       });
   if (!over) return;
+  drop_promises(job);
   for (const model::PodSpec& pod : job.spec.pods) pods_.erase(pod.id);
   jobs_.erase(id);
 }
@@ -257,6 +305,16 @@ void Ledger::on(const model::JobRestored& event) {
   job->removed = event.removed;
   job->releasing = event.releasing;
   job->retry_at = event.backoff_until;
+  job->displaced_at = event.displaced_at;
+}
+
+void Ledger::on(const model::PromiseRestored& event) {
+  LedgerJob* job = find_job(event.job);
+  if (job == nullptr) return;
+  for (const model::PromisedPlace& place : event.places) {
+    promise(*job, {place.pod, pods_[place.pod].incarnation, place.node, place.gpus}, event.until);
+  }
+  job->promise_until = event.until;
 }
 
 }  // namespace mainspring::sim

@@ -22,12 +22,17 @@ struct LedgerDevice {
   int64_t used_milli = 0;
   int64_t used_memory_bytes = 0;
   int64_t holders = 0;
+  // What is promised to pods that wait, whoever still holds it.
+  int64_t promised_milli = 0;
+  int64_t promised_memory_bytes = 0;
+  int64_t promised_to = 0;
 };
 
 struct LedgerNode {
   model::NodeSpec spec;
   bool listed = true;
   model::Resources used;
+  model::Resources promised;
   int64_t pods = 0;
   std::vector<LedgerDevice> devices;
 };
@@ -51,6 +56,9 @@ struct LedgerPod {
 
 struct LedgerJob {
   model::JobSpec spec;
+  std::vector<model::PodBinding> promises;
+  base::Instant promise_until = base::Instant::never();
+  std::vector<base::Instant> displaced_at;
   bool removed = false;
   bool releasing = false;
   int64_t holding = 0;  // withdrawn pods included
@@ -67,6 +75,11 @@ class Ledger {
   // A pod was claimed, or a job told to go.
   void claim(LedgerPod& pod, LedgerJob& job, const model::PodBinding& binding);
   void release(LedgerJob& job, base::Instant retry_at);
+  // The pod was told to go, so that others can start.
+  void displace(LedgerPod& pod);
+  void promise(LedgerJob& job, const model::PodBinding& place, base::Instant until);
+  // Its places are nobody's again.
+  void drop_promises(LedgerJob& job);
 
   [[nodiscard]] const model::CoreConfig& config() const { return config_; }
   [[nodiscard]] LedgerNode* find_node(const std::string& name);
@@ -75,6 +88,7 @@ class Ledger {
   [[nodiscard]] const std::map<std::string, LedgerNode>& nodes() const { return nodes_; }
   [[nodiscard]] const std::map<std::string, LedgerJob>& jobs() const { return jobs_; }
   [[nodiscard]] const std::map<std::string, LedgerPod>& pods() const { return pods_; }
+  [[nodiscard]] const std::map<std::string, model::QueueSpec>& queues() const { return queues_; }
   [[nodiscard]] static LedgerDevice* find_device(LedgerNode& node, std::string_view id);
 
   // By pod of the job: whether it counts towards the minimum; `started` asks for more than a place.
@@ -105,16 +119,24 @@ class Ledger {
   void on(const model::DemandRestored&) {}
   void on(const model::GpuModelsRestored&) {}
   void on(const model::Tick&) {}
+  void on(const model::JobCheckpointed&) {}
+  void on(const model::QueueChanged& event) { queues_[event.queue.name] = event.queue; }
+  void on(const model::QueueGone& event) { queues_.erase(event.name); }
+  void on(const model::PromiseRestored& event);
+  void on(const model::UsageRestored&) {}
 
   LedgerPod* current(const std::string& id, uint32_t incarnation);
   void end(const std::string& id, LedgerPod& pod, model::PodEnd end);
   void book(const LedgerPod& pod, int64_t sign);
+  void book_promise(const model::PodBinding& place, int64_t sign);
+  static void forget_absent_devices(LedgerNode& node);
   void forget_if_over(const std::string& id);
 
   model::CoreConfig config_;
   std::map<std::string, LedgerNode> nodes_;
   std::map<std::string, LedgerJob> jobs_;
   std::map<std::string, LedgerPod> pods_;
+  std::map<std::string, model::QueueSpec> queues_;
   Touched touched_;
 };
 

@@ -66,6 +66,8 @@ void PodLives::execute(const model::Plan& plan) {
       const uint32_t pod =
           released->pods.empty() ? base::IdMap::kNone : world_.find_pod(released->pods.front().pod);
       if (pod != base::IdMap::kNone) ++records_[world_.pods()[pod].job].releases;
+    } else if (const auto* displaced = std::get_if<model::Displace>(&decision)) {
+      for (const model::Victim& victim : displaced->victims) displace(victim, displaced->job);
     }
   }
 }
@@ -110,9 +112,9 @@ void PodLives::finish_bind(uint32_t number, const model::PodBinding& binding) {
   }
   world_.occupy(number, binding);
   pod.phase = WorldPhase::kStarting;
-  if (pod.incarnation > 0 && records_[pod.job].started_at != base::Instant::never()) {
-    ++records_[pod.job].repairs;
-  }
+  const bool ran_before = records_[pod.job].started_at != base::Instant::never();
+  if (pod.incarnation > 0 && ran_before && !pod.displaced) ++records_[pod.job].repairs;
+  pod.displaced = false;
   delivery_.send(model::PodBound{pod.id, pod.incarnation}, {});
   if (job.stall_next > 0) {
     --job.stall_next;
@@ -177,10 +179,10 @@ void PodLives::settle(uint32_t number) {
   if (runs == job.minimum_runs) return;
   job.minimum_runs = runs;
   if (!runs) {
-    ++job.epoch;
+    break_work(number);
     return;
   }
-  job.minimum_since = agenda_.now();
+  begin_work(number);
   for (uint32_t i = 0; i < job.spec.pods.size(); ++i) {
     const WorldPod& pod = world_.pods()[job.first_pod + i];
     if (pod.phase == WorldPhase::kRunning) schedule_end(job.first_pod + i);
@@ -195,12 +197,49 @@ void PodLives::settle(uint32_t number) {
   }
 }
 
+int64_t PodLives::running_milli(const Life& job) const {
+  int64_t milli = 0;
+  for (uint32_t i = 0; i < job.spec.pods.size(); ++i) {
+    const WorldPod& pod = world_.pods()[job.first_pod + i];
+    if (pod.phase == WorldPhase::kRunning) milli += world_.held_milli(pod);
+  }
+  return milli;
+}
+
+base::Duration PodLives::saved_by_now(const Life& job) const {
+  const base::Duration interval = job.spec.checkpoint_interval;
+  if (interval.ms <= 0 || agenda_.now() <= job.works_since) return job.saved;
+  const int64_t worked_ms = (agenda_.now() - job.works_since).ms;
+  return base::Duration{job.saved.ms + worked_ms / interval.ms * interval.ms};
+}
+
+void PodLives::begin_work(uint32_t number) {
+  Life& job = jobs_[number];
+  job.works_since = agenda_.now() + job.restart;
+  if (!job.displaced) return;
+  job.restart_milli = running_milli(job);
+  records_[number].lost_gpu_ms += job.restart_milli * job.restart.ms / 1000;
+}
+
+void PodLives::break_work(uint32_t number) {
+  Life& job = jobs_[number];
+  ++job.epoch;
+  if (job.displaced && agenda_.now() < job.works_since) {
+    const base::Duration unspent = job.works_since - agenda_.now();
+    records_[number].lost_gpu_ms -= job.restart_milli * unspent.ms / 1000;
+  }
+  job.saved = saved_by_now(job);
+  job.restart = job.spec.restart_time;
+  job.displaced = false;
+}
+
 void PodLives::schedule_end(uint32_t number) {
   const WorldPod& pod = world_.pods()[number];
   const Life& job = jobs_[pod.job];
   if (!job.has_run) return;
-  const base::Instant from = std::max(job.minimum_since, pod.started_at);
-  agenda_.put(from + job.run, [this, number, life = pod.incarnation, epoch = job.epoch] {
+  const base::Instant from = std::max(job.works_since, pod.started_at);
+  const base::Duration rest{std::max<int64_t>(0, job.run.ms - job.saved.ms)};
+  agenda_.put(from + rest, [this, number, life = pod.incarnation, epoch = job.epoch] {
     const WorldPod& then = world_.pods()[number];
     const bool same = then.phase == WorldPhase::kRunning && then.incarnation == life;
     if (same && jobs_[then.job].epoch == epoch) end(number, PodEnd::kSucceeded);
@@ -218,6 +257,7 @@ void PodLives::end(uint32_t number, PodEnd end, base::Duration notice) {
   Life& job = jobs_[pod.job];
   if (pod.phase == WorldPhase::kRunning) --job.running;
   if (pod.occupies()) world_.vacate(number);
+  pod.stuck = false;
   pod.succeeded = end == PodEnd::kSucceeded;
   if (pod.succeeded) ++job.done;
   pod.phase = end == PodEnd::kLost ? WorldPhase::kIdle : WorldPhase::kDone;
@@ -243,6 +283,59 @@ void PodLives::release(const model::PodRelease& released) {
   delivery_.send(model::PodGone{released.pod, released.incarnation, how}, {});
 }
 
+void PodLives::displace(const model::Victim& victim, const std::string& winner) {
+  if (victim.pods.empty()) return;
+  const uint32_t first = world_.find_pod(victim.pods.front().pod);
+  if (first == base::IdMap::kNone) {
+    for (const model::PodRelease& pod : victim.pods) release(pod);
+    return;
+  }
+  const uint32_t number = world_.pods()[first].job;
+  Life& job = jobs_[number];
+  JobRecord& record = records_[number];
+  record.displaced_by.push_back(winner);
+  const bool ran = job.minimum_runs;
+  const int64_t kept_ms = saved_by_now(job).ms - job.saved.ms;
+  const base::Instant worked_from = job.works_since;
+  int64_t whole_loss = 0;
+  int64_t part_loss = 0;
+  const auto loss_of = [&](const WorldPod& pod) {
+    const base::Instant from = std::max(worked_from, pod.started_at);
+    const int64_t worked_ms = std::max<int64_t>(0, (agenda_.now() - from).ms);
+    return world_.held_milli(pod) * std::max<int64_t>(0, worked_ms - kept_ms) / 1000;
+  };
+  for (uint32_t i = 0; ran && i < job.spec.pods.size(); ++i) {
+    const WorldPod& pod = world_.pods()[job.first_pod + i];
+    if (pod.phase == WorldPhase::kRunning) whole_loss += loss_of(pod);
+  }
+  for (const model::PodRelease& released : victim.pods) {
+    const uint32_t pod = world_.find_pod(released.pod);
+    if (pod == base::IdMap::kNone) continue;
+    WorldPod& row = world_.pods()[pod];
+    if (row.incarnation != released.incarnation) continue;
+    row.displaced = true;
+    if (ran && row.phase == WorldPhase::kRunning) part_loss += loss_of(row);
+  }
+  for (const model::PodRelease& pod : victim.pods) release(pod);
+  const bool broke = ran && !job.minimum_runs;
+  if (broke) {
+    record.lost_gpu_ms += whole_loss;
+    job.displaced = true;
+  } else {
+    record.lost_gpu_ms += part_loss;
+  }
+}
+
+void PodLives::let_stops_go(uint32_t number) {
+  Life& job = jobs_[number];
+  job.stuck_next = 0;
+  const auto last = static_cast<uint32_t>(job.first_pod + job.spec.pods.size());
+  for (uint32_t pod = job.first_pod; pod < last; ++pod) {
+    if (!world_.pods()[pod].stuck) continue;
+    end(pod, world_.pods()[pod].end);
+  }
+}
+
 void PodLives::stop(uint32_t number, PodEnd how) {
   WorldPod& pod = world_.pods()[number];
   switch (pod.phase) {
@@ -259,6 +352,11 @@ void PodLives::stop(uint32_t number, PodEnd how) {
       pod.end = how;
       delivery_.send(model::PodStopping{pod.id, pod.incarnation}, {});
       settle(pod.job);
+      if (jobs_[pod.job].stuck_next > 0) {
+        --jobs_[pod.job].stuck_next;
+        pod.stuck = true;
+        return;
+      }
       agenda_.put(agenda_.now() + draw(times_.stop), [this, number, life = pod.incarnation] {
         const WorldPod& then = world_.pods()[number];
         if (then.phase == WorldPhase::kStopping && then.incarnation == life) end(number, then.end);

@@ -17,7 +17,10 @@
 // and tells of it. A decision whose precondition no longer holds is refused, by an event.
 //
 // A pod's work takes the job's run time from when the job's minimum runs, or from its own start if
-// that is later. When the minimum breaks, the work of those that still run is lost and begins anew.
+// that is later. When the minimum breaks, what was done since the last checkpoint is lost: a job
+// saves its work every `checkpoint_interval` while its minimum runs, or never. When it runs again,
+// it first spends its restart time and then does the rest. A pod above the minimum that comes later
+// works as long as the others of its job that began to run now.
 
 namespace mainspring::sim {
 
@@ -31,7 +34,10 @@ struct JobRecord {
   bool removed = false;
   int64_t gpu_milli = 0;  // asked for by all its pods together
   int64_t releases = 0;
-  int64_t repairs = 0;  // pods bound anew after they were lost
+  int64_t repairs = 0;  // pods bound anew after they were lost; not those that were displaced
+  std::vector<std::string> displaced_by;  // the job for which it stopped, whole or in part
+  // Device-milliseconds that displacement cost it: work done anew, and restarts.
+  int64_t lost_gpu_ms = 0;
   std::vector<std::pair<std::string, std::string>> first_places;  // (pod, node), at the first start
 };
 
@@ -52,6 +58,9 @@ class PodLives {
   void refuse_binds(uint32_t job, int64_t count) { jobs_[job].refuse_next += count; }
   void stall_starts(uint32_t job, int64_t count) { jobs_[job].stall_next += count; }
   void fail_running(uint32_t job, int64_t count);
+  // The next `count` pods of the job that are asked to stop do not go until they are let go.
+  void hold_stops(uint32_t job, int64_t count) { jobs_[job].stuck_next += count; }
+  void let_stops_go(uint32_t job);
   void remove(uint32_t job);
 
   // --- Reading ---
@@ -70,10 +79,15 @@ class PodLives {
     int64_t running = 0;
     int64_t done = 0;
     bool minimum_runs = false;
-    base::Instant minimum_since;
-    uint64_t epoch = 0;  // grows when work is lost
+    base::Instant works_since;  // the minimum runs, and the restart is over
+    base::Duration saved;       // of its work
+    base::Duration restart;     // what it has to spend before it works again
+    bool displaced = false;     // its minimum broke last for somebody else's sake
+    int64_t restart_milli = 0;  // what its pods held when they began that restart
+    uint64_t epoch = 0;         // grows when work is lost
     int64_t refuse_next = 0;
     int64_t stall_next = 0;
+    int64_t stuck_next = 0;
     bool over = false;
   };
 
@@ -81,10 +95,17 @@ class PodLives {
   void finish_bind(uint32_t pod, const model::PodBinding& binding);
   void start(uint32_t pod);
   void release(const model::PodRelease& release);
+  void displace(const model::Victim& victim, const std::string& winner);
   // Asks the pod to go; it ends as `end` after its grace.
   void stop(uint32_t pod, model::PodEnd end);
   void end(uint32_t pod, model::PodEnd end, base::Duration notice = {});
   void end_life(uint32_t pod, model::EventBody news, base::Duration notice);
+  // What work is kept if the minimum breaks now.
+  [[nodiscard]] base::Duration saved_by_now(const Life& job) const;
+  void begin_work(uint32_t job);
+  void break_work(uint32_t job);
+  // Milli-GPU that its running pods hold.
+  [[nodiscard]] int64_t running_milli(const Life& job) const;
   // Brings the job's work up to date after one of its pods started or ended.
   void settle(uint32_t job);
   void schedule_end(uint32_t pod);

@@ -81,11 +81,51 @@ void fold_body(RunHash& hash, const model::DemandRestored& event) {
   hash.add(event.arrivals_priced);
 }
 void fold_body(RunHash&, const model::Tick&) {}
+void fold_body(RunHash& hash, const model::JobCheckpointed& event) { hash.add(event.job); }
+void fold_body(RunHash& hash, const model::QueueChanged& event) {
+  const model::QueueSpec& queue = event.queue;
+  hash.add(queue.name);
+  hash.add(queue.parent);
+  hash.add(queue.priority);
+  hash.add(queue.resources.size());
+  for (const model::QueueResource& resource : queue.resources) {
+    hash.add(resource.name);
+    hash.add(resource.quota);
+    hash.add(resource.quota_ppm);
+    hash.add(resource.limit);
+    hash.add(resource.weight);
+  }
+  hash.add(queue.tenants.size());
+  for (const std::string& tenant : queue.tenants) hash.add(tenant);
+  hash.add(queue.min_run_before_preempt.ms);
+  hash.add(queue.min_run_before_reclaim.ms);
+  hash.add(queue.displace_after.ms);
+}
+void fold_body(RunHash& hash, const model::QueueGone& event) { hash.add(event.name); }
+void fold_body(RunHash& hash, const model::PromiseRestored& event) {
+  hash.add(event.job);
+  hash.add(event.until.ms);
+  hash.add(event.broken);
+  for (const model::PromisedPlace& place : event.places) {
+    hash.add(place.pod);
+    hash.add(place.node);
+    for (const std::string& gpu : place.gpus) hash.add(gpu);
+  }
+  for (const std::string& job : event.displaced) hash.add(job);
+}
+void fold_body(RunHash& hash, const model::UsageRestored& event) {
+  hash.add(event.queue);
+  hash.add(event.at.ms);
+  for (const auto& amount : event.amounts) {
+    hash.add(amount.resource);
+    hash.add(amount.seconds);
+    hash.add(amount.millis);
+  }
+}
 
-void fold_decision(RunHash& hash, const model::Bind& bind) {
-  hash.add(bind.job);
-  hash.add(bind.pods.size());
-  for (const model::PodBinding& pod : bind.pods) {
+void fold_places(RunHash& hash, const std::vector<model::PodBinding>& pods) {
+  hash.add(pods.size());
+  for (const model::PodBinding& pod : pods) {
     hash.add(pod.pod);
     hash.add(pod.incarnation);
     hash.add(pod.node);
@@ -94,12 +134,50 @@ void fold_decision(RunHash& hash, const model::Bind& bind) {
   }
 }
 
+void fold_decision(RunHash& hash, const model::Bind& bind) {
+  hash.add(bind.job);
+  fold_places(hash, bind.pods);
+}
+
 void fold_decision(RunHash& hash, const model::Release& release) {
   hash.add(release.job);
   hash.add(static_cast<int>(release.reason));
   hash.add(release.retry_at.ms);
   hash.add(release.pods.size());
   for (const model::PodRelease& pod : release.pods) fold_pod(hash, pod);
+}
+
+void fold_decision(RunHash& hash, const model::Displace& displace) {
+  hash.add(displace.job);
+  hash.add(displace.queue);
+  hash.add(static_cast<int>(displace.rule));
+  hash.add(displace.victims.size());
+  for (const model::Victim& victim : displace.victims) {
+    hash.add(victim.job);
+    hash.add(victim.queue);
+    hash.add(victim.tenant);
+    hash.add(static_cast<int>(victim.rule));
+    hash.add(victim.pods.size());
+    for (const model::PodRelease& pod : victim.pods) fold_pod(hash, pod);
+    hash.add(victim.whole);
+    hash.add(victim.gpu_milli);
+    hash.add(victim.lost_gpu_ms);
+    hash.add(victim.checkpoint_age.ms);
+  }
+  fold_places(hash, displace.promised);
+  hash.add(displace.until.ms);
+  hash.add(displace.alternatives.size());
+  for (const model::Alternative& way : displace.alternatives) {
+    hash.add(way.where);
+    hash.add(way.victims);
+    hash.add(way.lost_gpu_ms);
+  }
+}
+
+void fold_decision(RunHash& hash, const model::PromiseEnded& ended) {
+  hash.add(ended.job);
+  hash.add(static_cast<int>(ended.why));
+  hash.add(ended.retry_at.ms);
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ struct RunCounters {
   int64_t cycles = 0;
   int64_t binds = 0;  // pods
   int64_t releases = 0;
+  int64_t displacements = 0;  // jobs
+  int64_t promises_ended = 0;
   // Sums over time, in milli-GPU × ms: what pods held, and what was there.
   __extension__ using Wide = __int128;
   Wide held = 0;
@@ -53,6 +55,7 @@ struct RunStatistics {
   int64_t jobs_waiting = 0;  // never started, not removed
   WaitTimes waits;           // from arrival to the first start
   int64_t repairs = 0;
+  int64_t lost_gpu_ms = 0;  // see JobRecord
   int64_t refused_binds = 0;
   int64_t missed_faults = 0;
   // GPU time held in thousandths of the GPU time that there was.

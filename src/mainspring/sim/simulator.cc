@@ -148,8 +148,12 @@ void Simulator::decide() {
     if (const auto* bind = std::get_if<model::Bind>(&decision)) {
       verdicts_.erase(bind->job);
       counters_.binds += static_cast<int64_t>(bind->pods.size());
-    } else {
+    } else if (std::holds_alternative<model::Release>(decision)) {
       ++counters_.releases;
+    } else if (const auto* displace = std::get_if<model::Displace>(&decision)) {
+      counters_.displacements += static_cast<int64_t>(displace->victims.size());
+    } else {
+      ++counters_.promises_ended;
     }
   }
   // A wake-up that is not ahead would stop the time.
@@ -174,6 +178,7 @@ RunStatistics Simulator::statistics() const {
     if (job.removed) ++figures.jobs_removed;
     if (!started && !job.removed) ++figures.jobs_waiting;
     figures.repairs += job.repairs;
+    figures.lost_gpu_ms += job.lost_gpu_ms;
   }
   figures.refused_binds = lives_.refused_binds();
   figures.missed_faults = faults_.missed();

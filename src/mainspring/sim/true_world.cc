@@ -111,6 +111,15 @@ void TrueWorld::vacate(uint32_t pod_number) {
   touched_.push_back(pod.node);
 }
 
+int64_t TrueWorld::held_milli(const WorldPod& pod) const {
+  int64_t milli = 0;
+  for (const uint32_t position : pod.devices) {
+    const int64_t memory = nodes_[pod.node].devices[position].spec.memory_bytes;
+    milli += device_share(pod.shape.gpu, memory).milli;
+  }
+  return milli;
+}
+
 void TrueWorld::recount_capacity(uint32_t number) {
   const WorldNode& node = nodes_[number];
   const auto working = std::ranges::count_if(node.devices, [&](const WorldDevice& device) {

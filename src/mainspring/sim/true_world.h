@@ -45,6 +45,8 @@ struct WorldPod {
   uint32_t incarnation = 0;
   WorldPhase phase = WorldPhase::kIdle;
   bool succeeded = false;
+  bool displaced = false;                    // its last life ended for somebody else's sake
+  bool stuck = false;                        // it stops, and does not go by itself
   model::PodEnd end = model::PodEnd::kLost;  // what a pod that stops ends as
   uint32_t node = 0;
   std::vector<uint32_t> devices;
@@ -83,6 +85,7 @@ class TrueWorld {
   // GPU capacity that is there now (healthy, reported, on a node that is up), and what pods hold.
   [[nodiscard]] int64_t capacity_milli() const { return capacity_milli_; }
   [[nodiscard]] int64_t held_milli() const { return held_milli_; }
+  [[nodiscard]] int64_t held_milli(const WorldPod& pod) const;
   // After anything but a pod changed on the node.
   void recount_capacity(uint32_t node);
 
