@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "mainspring/base/check.h"
+#include "mainspring/engine/decisions.h"
 #include "mainspring/model/gang.h"
 #include "mainspring/placement/diagnose.h"
+#include "mainspring/policy/admission.h"
 
 namespace mainspring::engine {
 
@@ -22,13 +24,6 @@ namespace {
 
 constexpr uint64_t kNeverTried = ~0ULL;
 
-// Doubles with every failed start, up to the configured most.
-base::Duration backoff(const model::CoreConfig& config, uint32_t failed_starts) {
-  base::Duration wait = config.retry_backoff_first;
-  for (uint32_t i = 0; i < failed_starts && wait < config.retry_backoff_max; ++i) wait.ms *= 2;
-  return std::min(wait, config.retry_backoff_max);
-}
-
 // Whether a pod that was asked to stop still holds its place.
 bool any_stopping(const ClusterState& state, const model::Job& job) {
   return std::ranges::any_of(job.pods, [&state](model::PodIx pod) {
@@ -36,14 +31,19 @@ bool any_stopping(const ClusterState& state, const model::Job& job) {
   });
 }
 
-model::PodBinding binding_of(const ClusterState& state, const model::Pod& pod) {
-  const model::Node& node = state.inventory().node(pod.node);
-  model::PodBinding binding{.pod = pod.id, .incarnation = pod.incarnation, .node = node.name};
-  for (size_t device = 0; device < node.gpus.size(); ++device) {
-    if ((pod.devices >> device & 1) == 0) continue;
-    binding.gpus.push_back(state.inventory().name(node.gpus[device].id));
+// Takes back pods above the minimum until no limit is exceeded: those of one group, since of others
+// it would have to be whole groups.
+bool trim_to_limits(model::Trial& trial, const ClusterState& state,
+                    const policy::QueueShares& shares, JobIx job) {
+  while (!policy::within_limits(state, shares, job)) {
+    if (trial.mark() == 0 || state.job(job).groups.size() > 1) return false;
+    trial.rollback(trial.mark() - 1);
   }
-  return binding;
+  return minimum_met(state, state.job(job), model::Counts::kHolding);
+}
+
+bool is_of_queues(model::ReasonCode code) {
+  return code >= model::ReasonCode::kUnknownQueue && code <= model::ReasonCode::kQueueQuota;
 }
 
 }  // namespace
@@ -64,15 +64,18 @@ Plan Engine::run_cycle(ClusterState& state, Instant now) {
   if (placement::PriceScorer::demand_grew(state)) state.mark_demand_priced();
   scorer_->refresh(state);
   queue_.sync(state, now);
+  shares_.refresh(state, now);
+  victims_.reset();
   expire(state, now, plan);
+  redeem(state, now, plan);
   repair(state, now, plan);
   start(state, now, plan);
   grow(state, now, plan);
   if (options_.explain) explain_arrivals(state, plan);
   queue_.sync(state, now);
-  plan.next_wake = queue_.first_backoff_end();
-  if (!queue_.deadlines().empty()) {
-    plan.next_wake = std::min(plan.next_wake, queue_.deadlines().begin()->first);
+  plan.next_wake = queue_.first_retry();
+  for (const auto* ends : {&queue_.deadlines(), &queue_.promised()}) {
+    if (!ends->empty()) plan.next_wake = std::min(plan.next_wake, ends->begin()->first);
   }
   return plan;
 }
@@ -112,18 +115,26 @@ void Engine::release(ClusterState& state, JobIx index, model::ReleaseReason reas
   plan.decisions.emplace_back(std::move(decision));
 }
 
-Verdict Engine::try_job(ClusterState& state, JobIx index, Instant now, Plan& plan) {
+const policy::QueueShares& Engine::shares(const ClusterState& state) {
+  shares_.refresh(state, state.now());
+  return shares_;
+}
+
+Verdict Engine::try_job(ClusterState& state, JobIx index, bool grow, Instant now, Plan& plan) {
   ++counts_.jobs_tried;
   const model::Job& job = state.job(index);
   const Instant until = job.expected_run.ms > 0 ? now + job.expected_run : Instant::never();
   model::Trial trial(state);
-  Verdict verdict = search_->place(trial, {.job = index, .when = {now, until}, .grow = true});
+  Verdict verdict = search_->place(trial, {.job = index, .when = {now, until}, .grow = grow});
   if (verdict.kind != VerdictKind::kNow) return verdict;
+  if (!trim_to_limits(trial, state, shares_, index)) {
+    return {.kind = VerdictKind::kNotNow, .code = model::ReasonCode::kQueueLimit};
+  }
   model::Bind decision{.job = job.id};
   for (const model::PodIx pod_index : job.pods) {
     const model::Pod& pod = state.pod(pod_index);
     if (pod.holding == model::HoldingState::kProposed) {
-      decision.pods.push_back(binding_of(state, pod));
+      decision.pods.push_back(binding_of(state, pod_index));
     }
   }
   // The search reckons with what a stopping member still holds; the minimum does not. Until that
@@ -152,7 +163,7 @@ void Engine::repair(ClusterState& state, Instant now, Plan& plan) {
     }
     tried_at_gains_.resize(std::max<size_t>(tried_at_gains_.size(), key.slot + 1), kNeverTried);
     if (tried_at_gains_[key.slot] == state.inventory().gains()) continue;
-    const Verdict verdict = try_job(state, index, now, plan);
+    const Verdict verdict = try_job(state, index, true, now, plan);
     // The end of a stopping member is a reason to try again, even if it frees nothing.
     const bool settled =
         verdict.kind != VerdictKind::kNow && !any_stopping(state, state.job(index));
@@ -161,17 +172,45 @@ void Engine::repair(ClusterState& state, Instant now, Plan& plan) {
 }
 
 void Engine::start(ClusterState& state, Instant now, Plan& plan) {
-  while (const auto head = queue_.next_open(state.inventory().gains())) {
-    const auto& [key, signature] = *head;
-    const Verdict verdict = try_job(state, state.job_index(key.slot), now, plan);
+  const policy::QueueOrder order(state, shares_);
+  // Claims change with every start; what was refused in this cycle is not asked again for that.
+  const uint64_t claims = state.claims() + shares_.version();
+  while (const auto head = queue_.next_open({state.inventory().gains(), claims, now}, order)) {
+    const auto [key, signature] = *head;
+    const JobIx job = state.job_index(key.slot);
+    const Verdict verdict = try_start(state, job, signature, now, plan);
     if (verdict.kind == VerdictKind::kNow) {
       ++counts_.jobs_started;
       queue_.sync(state, now);
       continue;
     }
-    queue_.refuse(signature, state.inventory().gains());
+    policy::Refusal refusal{.gains = state.inventory().gains(), .claims = claims};
+    if (verdict.kind == VerdictKind::kNotNow && try_displace(state, job, now, plan, refusal)) {
+      plan.explanations.push_back(
+          {.job = key.id,
+           .verdict = {.kind = VerdictKind::kNotNow, .code = model::ReasonCode::kPromised}});
+      queue_.sync(state, now);
+      continue;
+    }
+    queue_.refuse(signature, refusal);
     refused(state, key, signature, verdict, plan);
   }
+}
+
+Verdict Engine::try_start(ClusterState& state, JobIx job, uint32_t signature, Instant now,
+                          Plan& plan) {
+  if (Verdict no = policy::admit(state, shares_, job); no.kind != VerdictKind::kNow) return no;
+  const uint64_t gains = state.inventory().gains();
+  if (queue_.lines().at(signature).unplaceable_at == gains) {
+    // Only others could make room.
+    if (signature < answers_.size() && answers_[signature].known) {
+      return answers_[signature].coarse;
+    }
+    return {.kind = VerdictKind::kNotNow, .code = model::ReasonCode::kNotEnoughFree};
+  }
+  Verdict verdict = try_job(state, job, false, now, plan);
+  if (verdict.kind != VerdictKind::kNow) queue_.set_unplaceable(signature, gains);
+  return verdict;
 }
 
 void Engine::grow(ClusterState& state, Instant now, Plan& plan) {
@@ -181,7 +220,7 @@ void Engine::grow(ClusterState& state, Instant now, Plan& plan) {
     tried_at_gains_.resize(std::max<size_t>(tried_at_gains_.size(), key.slot + 1), kNeverTried);
     if (tried_at_gains_[key.slot] == state.inventory().gains()) continue;
     const size_t before = plan.decisions.size();
-    try_job(state, state.job_index(key.slot), now, plan);
+    try_job(state, state.job_index(key.slot), true, now, plan);
     const bool grew = plan.decisions.size() > before;
     tried_at_gains_[key.slot] = grew ? kNeverTried : state.inventory().gains();
   }
@@ -196,7 +235,9 @@ void Engine::refused(ClusterState& state, const policy::JobKey& key, uint32_t si
   Answer& answer = answers_[signature];
   const uint64_t layouts = state.inventory().layouts();
   if (answer.known && answer.layouts == layouts && answer.coarse.code == coarse.code) return;
-  Verdict full = placement::diagnose(state, *search_, state.job_index(key.slot), coarse);
+  Verdict full = is_of_queues(coarse.code)
+                     ? coarse
+                     : placement::diagnose(state, *search_, state.job_index(key.slot), coarse);
   const bool told = answer.known && answer.full.kind == full.kind && answer.full.code == full.code;
   answer = {.coarse = coarse, .full = std::move(full), .layouts = layouts, .known = true};
   if (told) return;
@@ -224,6 +265,10 @@ Verdict Engine::verdict(ClusterState& state, JobIx index) {
   if (job.pods_pending == 0 || job.removed) return {};
   if (job.releasing || job.backoff_until > state.now()) {
     return {.kind = VerdictKind::kNotNow, .code = model::ReasonCode::kBackingOff};
+  }
+  if (job.promised()) return {.kind = VerdictKind::kNotNow, .code = model::ReasonCode::kPromised};
+  if (Verdict no = policy::admit(state, shares(state), index); no.kind != VerdictKind::kNow) {
+    return no;
   }
   scorer_->refresh(state);
   model::Trial trial(state);

@@ -191,6 +191,7 @@ TEST_F(CycleTest, ALostMemberIsReplacedBeforeNewGangs) {
   start_all(cycle(0), 1'000);
   model::JobSpec urgent = job("urgent", 2, 8);
   urgent.priority = 100;
+  urgent.may_displace = false;
   submit(urgent, 2'000);
   EXPECT_TRUE(cycle(2'000).decisions.empty());
 

@@ -5,6 +5,7 @@
 
 #include "mainspring/engine/amount_text.h"
 #include "mainspring/engine/explain.h"
+#include "mainspring/engine/queue_sentence.h"
 #include "mainspring/placement/gang_need.h"
 
 namespace mainspring::engine {
@@ -272,8 +273,9 @@ std::string Teller::tell() const {
       return "No place was found before the search reached its bound of steps; it is tried again "
              "when something changes." +
              counts_text(verdict_, state_);
+    default:
+      return queue_sentence(verdict_, state_, job_);
   }
-  return "";
 }
 
 }  // namespace

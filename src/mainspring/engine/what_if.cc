@@ -156,10 +156,15 @@ JobSpec spec_of(const ClusterState& state, JobIx index) {
   const model::Job& job = state.job(index);
   const auto& inventory = state.inventory();
   JobSpec spec{.id = job.id,
-               .queue = inventory.name(job.queue),
+               .queue = state.queues().row(job.queue).spec.name,
+               .tenant = inventory.name(job.tenant),
                .priority = job.priority,
+               .preemptible = job.preemptible,
+               .may_displace = job.may_displace,
                .submitted_at = job.submitted_at,
                .expected_run = job.expected_run,
+               .checkpoint_interval = job.checkpoint_interval,
+               .restart_time = job.restart_time,
                .groups = {},
                .shapes = {},
                .pods = {}};

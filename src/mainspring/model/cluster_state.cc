@@ -63,6 +63,7 @@ void ClusterState::hold(PodIx index, NodeIx node_index, DeviceMask devices, base
   pod.interval = interval;
   pod.holding = holding;
   pod.phase = PodPhase::kClaimed;
+  charge_pod(pod, 1);
   pod.previous_on_node = PodIx{};
   pod.next_on_node = node.first_pod;
   if (node.first_pod.valid()) mutable_pod(node.first_pod).previous_on_node = index;
@@ -76,6 +77,7 @@ void ClusterState::let_go(PodIx index) {
   Pod& pod = mutable_pod(index);
   MAINSPRING_CHECK(pod.holds(), "a pod that holds nothing was to let go");
   Job& job = mutable_job(pod.job);
+  charge_pod(pod, -1);
   count_pod(job, pod, -1);
   Node& node = inventory_.mutable_node(pod.node);
   if (pod.previous_on_node.valid()) {
@@ -102,9 +104,12 @@ void ClusterState::let_go(PodIx index) {
 void ClusterState::set_phase(PodIx index, PodPhase phase) {
   Pod& pod = mutable_pod(index);
   Job& job = mutable_job(pod.job);
+  const bool turns = (pod.phase == PodPhase::kStopping) != (phase == PodPhase::kStopping);
+  if (turns) charge_pod(pod, -1);
   count_pod(job, pod, -1);
   pod.phase = phase;
   count_pod(job, pod, 1);
+  if (turns) charge_pod(pod, 1);
   job_changes_.add(pod.job.slot);
 }
 
@@ -138,6 +143,7 @@ void ClusterState::mark_demand_priced() {
 // Brings the job's own life up to date after any of its pods changed.
 void ClusterState::settle_job(JobIx index) {
   Job& job = mutable_job(index);
+  watch_run(job);
   if (job.pods_holding == 0) {
     job.releasing = false;
     job.start_deadline = base::Instant::never();
@@ -158,6 +164,7 @@ void ClusterState::settle_job(JobIx index) {
 void ClusterState::erase_pod(PodIx index) {
   Pod& pod = mutable_pod(index);
   MAINSPRING_CHECK(!pod.holds(), "a pod was erased while it holds a place");
+  set_demanded(pod, false);
   pod_by_id_.erase(pod.id);
   const uint32_t generation = pod.generation;
   pod = Pod{};
@@ -166,6 +173,7 @@ void ClusterState::erase_pod(PodIx index) {
 }
 
 void ClusterState::erase_job(JobIx index) {
+  drop_promises(index);
   Job& job = mutable_job(index);
   for (const PodIx pod : job.pods) erase_pod(pod);
   job_by_id_.erase(job.id);
@@ -174,41 +182,6 @@ void ClusterState::erase_job(JobIx index) {
   job.generation = generation;
   free_jobs_.push_back(index.slot);
   job_changes_.add(index.slot);
-}
-
-void ClusterState::check() const {
-  inventory_.check_sums();
-  std::vector<Resources> used(inventory_.nodes().size());
-  std::vector<std::vector<Gpu>> gpus(inventory_.nodes().size());
-  for (size_t i = 0; i < gpus.size(); ++i) {
-    gpus[i] = inventory_.nodes()[i].gpus;
-    for (Gpu& gpu : gpus[i]) gpu.holders = 0, gpu.used_milli = 0, gpu.memory_used_bytes = 0;
-  }
-  for (const Pod& pod : pods_) {
-    if (!pod.alive || !pod.holds()) continue;
-    const Shape& shape = inventory_.shape(pod.shape);
-    used[pod.node.slot] += shape.request;
-    for (DeviceMask rest = pod.devices; rest != 0; rest &= rest - 1) {
-      Gpu& gpu = gpus[pod.node.slot][static_cast<size_t>(__builtin_ctzll(rest))];
-      const GpuTake take = gpu_take(shape, gpu);
-      gpu.used_milli += take.milli;
-      gpu.memory_used_bytes += take.memory_bytes;
-      ++gpu.holders;
-    }
-  }
-  for (size_t i = 0; i < gpus.size(); ++i) {
-    const Node& node = inventory_.nodes()[i];
-    MAINSPRING_CHECK(node.used == used[i], "a node's use is not the sum of its pods");
-    for (size_t device = 0; device < gpus[i].size(); ++device) {
-      const Gpu& counted = gpus[i][device];
-      const Gpu& booked = node.gpus[device];
-      MAINSPRING_CHECK(counted.used_milli == booked.used_milli &&
-                           counted.memory_used_bytes == booked.memory_used_bytes &&
-                           counted.holders == booked.holders,
-                       "a device's use is not the sum of its holders");
-      MAINSPRING_CHECK(booked.used_milli <= kWholeGpuMilli, "a device is over-committed");
-    }
-  }
 }
 
 }  // namespace mainspring::model

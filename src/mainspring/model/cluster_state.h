@@ -13,6 +13,7 @@
 #include "mainspring/model/change_log.h"
 #include "mainspring/model/event.h"
 #include "mainspring/model/inventory.h"
+#include "mainspring/model/queues.h"
 #include "mainspring/model/tables.h"
 
 // The only mutable model: what is known of the cluster, its jobs and who holds what.
@@ -34,6 +35,7 @@ struct StaleCounts {
   int64_t old_incarnation = 0;
   int64_t unknown_node = 0;
   int64_t unknown_job = 0;
+  int64_t unknown_queue = 0;
 };
 
 class ClusterState {
@@ -44,6 +46,7 @@ class ClusterState {
 
   // --- Reading ---
   [[nodiscard]] const Inventory& inventory() const { return inventory_; }
+  [[nodiscard]] const Queues& queues() const { return queues_; }
   [[nodiscard]] const CoreConfig& config() const { return config_; }
   [[nodiscard]] base::Instant now() const { return now_; }
   [[nodiscard]] uint64_t sequence() const { return sequence_; }
@@ -59,6 +62,8 @@ class ClusterState {
   [[nodiscard]] const StaleCounts& stale() const { return stale_; }
   // Every job of which anything changed.
   [[nodiscard]] const ChangeLog& job_changes() const { return job_changes_; }
+  // Grows whenever anything changes that bears on who may displace whom.
+  [[nodiscard]] uint64_t claims() const { return claims_; }
   // Pods ever submitted, and how many of them prices were made from.
   [[nodiscard]] int64_t arrivals() const { return arrivals_; }
   [[nodiscard]] int64_t arrivals_priced() const { return arrivals_priced_; }
@@ -74,6 +79,19 @@ class ClusterState {
   void set_start_deadline(JobIx job, base::Instant deadline);
   // Every pod is told to go; nothing of it is planned before `retry_at`.
   void begin_release(JobIx job, base::Instant retry_at);
+  // These pods of the job are told to go, so that `winner` can start; `whole`: all that it has.
+  void displace(JobIx victim, std::span<const PodIx> pods, bool whole, JobIx winner);
+  // The places are booked for the job's pods until then. A job is promised places once.
+  void promise(JobIx job, std::vector<Promise> places, base::Instant until);
+  // Whether every promised place is physically free, and every pod waits. O(pods on the nodes).
+  [[nodiscard]] bool promise_clear(JobIx job) const;
+  // The pods take their promised places, which must be clear.
+  void redeem(JobIx job);
+  // The places are free again; the job waits until `retry_at`, and who was displaced for it goes
+  // first.
+  void end_promise(JobIx job, base::Instant retry_at);
+  // Others are not moved for the job before then.
+  void set_move_retry(JobIx job, base::Instant at) { mutable_job(job).move_retry_at = at; }
   // From now on prices rest on every arrival so far.
   void mark_demand_priced();
 
@@ -96,6 +114,11 @@ class ClusterState {
   base::Status on(const JobRestored& event);
   base::Status on(const DemandRestored& event);
   base::Status on(const Tick& event);
+  base::Status on(const JobCheckpointed& event);
+  base::Status on(const QueueChanged& event);
+  base::Status on(const QueueGone& event);
+  base::Status on(const PromiseRestored& event);
+  base::Status on(const UsageRestored& event);
 
   // The pod in this life, or invalid (counted as stale).
   PodIx current_pod(std::string_view id, uint32_t incarnation);
@@ -115,12 +138,25 @@ class ClusterState {
   void let_go(PodIx pod);
   void set_phase(PodIx pod, PodPhase phase);
   static void count_pod(Job& job, const Pod& pod, int32_t by);
+  // The books of the pod's queue.
+  void charge_pod(const Pod& pod, int64_t sign);
+  void set_demanded(Pod& pod, bool demanded);
+  void charge_job(const Job& job, int64_t sign);
+  [[nodiscard]] PodCharge charge_of(ShapeIx shape, NodeIx node, DeviceMask devices) const;
+  void charge_promise(const Job& job, const Promise& promise, int64_t sign);
+  void drop_promises(JobIx job);
+  void break_promise(JobIx job);
+  void let_go(const Job& job, const Promise& promise);
+  void break_promises_on(NodeIx node);
+  void watch_run(Job& job);
   Job& mutable_job(JobIx index);
   Pod& mutable_pod(PodIx index);
 
   Inventory inventory_;
+  Queues queues_;
   CoreConfig config_;
   base::Instant now_;
+  base::Instant at_;  // of the event that is being applied; never before now_
   uint64_t sequence_ = 0;
   std::vector<Job> jobs_;
   std::vector<uint32_t> free_jobs_;
@@ -133,6 +169,7 @@ class ClusterState {
   ChangeLog job_changes_;
   int64_t arrivals_ = 0;
   int64_t arrivals_priced_ = 0;
+  uint64_t claims_ = 0;
 };
 
 }  // namespace mainspring::model

@@ -13,10 +13,15 @@ using base::invalid;
 using base::Status;
 
 Status ClusterState::apply(const Event& event) {
-  Status done = std::visit([this](const auto& body) { return on(body); }, event.body);
-  if (!done) return done;
   // Time never runs backwards, whatever the order of arrival.
-  now_ = std::max(now_, event.at);
+  at_ = std::max(now_, event.at);
+  queues_.advance(at_);
+  Status done = std::visit([this](const auto& body) { return on(body); }, event.body);
+  if (!done) {
+    queues_.advance(now_);
+    return done;
+  }
+  now_ = at_;
   sequence_ = std::max(sequence_, event.sequence);
   return done;
 }
@@ -33,6 +38,7 @@ Status ClusterState::on(const NodeGone& event) {
     ++stale_.unknown_node;
     return {};
   }
+  break_promises_on(node);
   inventory_.unlist_node(node);
   if (inventory_.node(node).pod_count == 0) inventory_.drop_node(node);
   return {};
@@ -97,9 +103,10 @@ Status ClusterState::on(const JobChanged& event) {
 
 namespace {
 
-// Equal for jobs that are interchangeable for placement.
+// Equal for jobs that are interchangeable but for their priority and age.
 std::string signature_of(const JobSpec& spec, std::span<const ShapeIx> shapes) {
-  std::string key;
+  std::string key = spec.queue + "\n" + spec.tenant + "\n" + (spec.preemptible ? "p" : "f") +
+                    (spec.may_displace ? "d;" : "n;");
   for (const GroupSpec& group : spec.groups) {
     key += std::to_string(group.parent) + "," + std::to_string(group.min_count) + "," +
            group.required_level + "," + group.preferred_level + ";";
@@ -123,10 +130,17 @@ void ClusterState::fill_job(JobIx index, const JobSpec& spec) {
   std::vector<ShapeIx> shapes;
   shapes.reserve(spec.shapes.size());
   for (const PodShape& shape : spec.shapes) shapes.push_back(inventory_.intern_shape(shape));
+  if (mutable_job(index).promised()) break_promise(index);
+  charge_job(mutable_job(index), -1);
   {
     Job& job = mutable_job(index);
     job.removed = false;
-    job.queue = inventory_.intern(spec.queue);
+    job.queue = queues_.intern(spec.queue);
+    job.tenant = inventory_.intern(spec.tenant);
+    job.preemptible = spec.preemptible;
+    job.may_displace = spec.may_displace;
+    job.checkpoint_interval = spec.checkpoint_interval;
+    job.restart_time = spec.restart_time;
     job.priority = spec.priority;
     job.submitted_at = spec.submitted_at;
     job.expected_run = spec.expected_run;
@@ -151,6 +165,7 @@ void ClusterState::fill_job(JobIx index, const JobSpec& spec) {
   for (const PodIx pod : before) {
     if (pods_[pod.slot].withdrawn) withdraw_pod(pod);
   }
+  charge_job(mutable_job(index), 1);
   Job& job = mutable_job(index);
   job.pods_pending = job.pods_holding = job.pods_started = job.pods_succeeded = 0;
   for (const PodIx pod : job.pods) {
@@ -210,6 +225,7 @@ Status ClusterState::on(const JobGone& event) {
     return {};
   }
   mutable_job(index).removed = true;
+  drop_promises(index);
   job_changes_.add(index.slot);
   settle_job(index);
   return {};
@@ -273,6 +289,7 @@ void ClusterState::end_pod(PodIx index, PodEnd end) {
     job_changes_.add(job.slot);
   } else if (end != PodEnd::kLost) {
     set_phase(index, PodPhase::kGone);
+    set_demanded(pod, false);
     ++mutable_job(job).pods_succeeded;
   }
   settle_job(job);
@@ -298,6 +315,7 @@ Status ClusterState::on(const PodFound& event) {
     mutable_pod(index).incarnation = event.incarnation;
     if (phase == PodPhase::kGone && pod(index).phase != PodPhase::kGone) {
       set_phase(index, PodPhase::kGone);
+      set_demanded(mutable_pod(index), false);
       ++mutable_job(pod(index).job).pods_succeeded;
     }
     return {};
@@ -340,7 +358,10 @@ Status ClusterState::on(const ConfigChanged& event) {
     if (auto ok = inventory_.set_topologies(event.config.topologies); !ok) return ok;
   }
   config_ = event.config;
+  queues_.set_half_life(config_.usage_half_life);
   resolve_levels();
+  inventory_.reconsider();
+  ++claims_;
   return {};
 }
 
@@ -352,39 +373,6 @@ void ClusterState::resolve_levels() {
     }
     if (jobs_[slot].alive) job_changes_.add(slot);
   }
-}
-
-Status ClusterState::on(const GpuModelsRestored& event) {
-  return inventory_.number_gpu_models(event.models);
-}
-
-Status ClusterState::on(const JobRestored& event) {
-  const JobIx index = find_job(event.job);
-  if (!index.valid()) {
-    ++stale_.unknown_job;
-    return {};
-  }
-  Job& job = mutable_job(index);
-  job.failed_starts = event.failed_starts;
-  job.backoff_until = event.backoff_until;
-  job.start_deadline = event.start_deadline;
-  job.releasing = event.releasing;
-  job.removed = event.removed;
-  job_changes_.add(index.slot);
-  return {};
-}
-
-Status ClusterState::on(const DemandRestored& event) {
-  Shape& shape = inventory_.mutable_shape(inventory_.intern_shape(event.shape));
-  if (event.arrivals < 0 || event.arrivals_priced < 0 || event.arrivals > kAmountMax ||
-      event.arrivals_priced > event.arrivals) {
-    return invalid("arrivals are not in 0..2^53 with arrivals_priced at most arrivals");
-  }
-  arrivals_ += event.arrivals - shape.arrivals;
-  arrivals_priced_ += event.arrivals_priced - shape.arrivals_priced;
-  shape.arrivals = event.arrivals;
-  shape.arrivals_priced = event.arrivals_priced;
-  return {};
 }
 
 Status ClusterState::on(const Tick&) { return {}; }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mainspring/base/instant.h"
+#include "mainspring/model/queue_spec.h"
 #include "mainspring/model/spec.h"
 
 // Everything that ClusterState ever learns arrives as one of these. Things are named by stable ids.
@@ -32,6 +33,17 @@ struct JobChanged {
 };
 struct JobGone {
   std::string job;
+};
+// A job saved its work.
+struct JobCheckpointed {
+  std::string job;
+};
+struct QueueChanged {
+  QueueSpec queue;
+};
+// Refused while it has children or jobs that hold something.
+struct QueueGone {
+  std::string name;
 };
 
 // `incarnation` counts the lives of a pod: it grows by one each time that the pod has to be placed
@@ -92,6 +104,37 @@ struct JobRestored {
   base::Instant start_deadline = base::Instant::never();
   bool releasing = false;
   bool removed = false;
+  base::Instant running_since = base::Instant::never();
+  base::Instant checkpointed_at = base::Instant::never();
+  std::vector<base::Instant> displaced_at;
+  bool goes_first = false;
+  base::Instant move_retry_at;
+  friend bool operator==(const JobRestored&, const JobRestored&) = default;
+};
+// Places that are promised to a job, as a snapshot tells it.
+struct PromisedPlace {
+  std::string pod;
+  std::string node;
+  std::vector<std::string> gpus;
+};
+struct PromiseRestored {
+  std::string job;
+  base::Instant until;
+  bool broken = false;
+  std::vector<PromisedPlace> places;
+  std::vector<std::string> displaced;  // jobs that stop for it
+};
+// What a queue used in the past, as a snapshot tells it: by resource as in QueueResource, in its
+// unit (of memory, MiB) times seconds, and thousandths of that.
+struct UsageRestored {
+  struct Amount {
+    std::string resource;
+    int64_t seconds = 0;
+    int64_t millis = 0;
+  };
+  std::string queue;
+  base::Instant at;
+  std::vector<Amount> amounts;
 };
 // How often each shape has been asked for, as a snapshot tells it.
 struct DemandRestored {
@@ -101,9 +144,11 @@ struct DemandRestored {
 };
 struct Tick {};
 
-using EventBody = std::variant<NodeChanged, NodeGone, GpuSampled, JobChanged, JobGone, PodBound,
-                               PodStarted, PodStopping, PodGone, BindRefused, PodFound,
-                               ConfigChanged, GpuModelsRestored, JobRestored, DemandRestored, Tick>;
+using EventBody =
+    std::variant<NodeChanged, NodeGone, GpuSampled, JobChanged, JobGone, PodBound, PodStarted,
+                 PodStopping, PodGone, BindRefused, PodFound, ConfigChanged, GpuModelsRestored,
+                 JobRestored, DemandRestored, Tick, JobCheckpointed, QueueChanged, QueueGone,
+                 PromiseRestored, UsageRestored>;
 
 struct Event {
   uint64_t sequence = 0;

@@ -138,6 +138,23 @@ ShapeIx Inventory::intern_shape(const PodShape& spec) {
   return ShapeIx{number};
 }
 
+size_t Inventory::find_dimension(std::string_view resource) const {
+  if (resource == "gpu") return kGpuDimension;
+  if (resource == "cpu") return kCpuDimension;
+  if (resource == "memory") return kMemoryDimension;
+  if (!resource.starts_with("gpu:")) return kNoDimension;
+  const auto found = std::ranges::find(gpu_models_, resource.substr(4));
+  if (found == gpu_models_.end()) return kNoDimension;
+  return kModelDimension + static_cast<size_t>(found - gpu_models_.begin());
+}
+
+std::string Inventory::dimension_name(size_t dimension) const {
+  if (dimension == kGpuDimension) return "gpu";
+  if (dimension == kCpuDimension) return "cpu";
+  if (dimension == kMemoryDimension) return "memory";
+  return "gpu:" + gpu_models_[dimension - kModelDimension];
+}
+
 void Inventory::compile_models(Shape& shape) const {
   const GpuRequest& gpu = shape.spec.gpu;
   shape.gpu_resource = Shape::kNoGpuResource;

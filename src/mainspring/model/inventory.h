@@ -50,6 +50,11 @@ class Inventory {
   [[nodiscard]] const std::string& name(NameIx index) const { return names_.name(index); }
   [[nodiscard]] std::span<const std::string> gpu_models() const { return gpu_models_; }
   [[nodiscard]] std::span<const std::string> gpu_resources() const { return gpu_resources_; }
+  // The number of a resource of the ownership tree ("gpu", "cpu", "memory", "gpu:MODEL"), or
+  // kNoDimension for a model that was never seen.
+  static constexpr size_t kNoDimension = ~size_t{0};
+  [[nodiscard]] size_t find_dimension(std::string_view resource) const;
+  [[nodiscard]] std::string dimension_name(size_t dimension) const;
   // Everything together: free in sum, and allocatable in sum.
   [[nodiscard]] const Free& total_free() const { return total_free_; }
   [[nodiscard]] const Resources& total_allocatable() const { return total_allocatable_; }
@@ -77,6 +82,8 @@ class Inventory {
   // Gives those that are new their numbers, in this order.
   base::Status number_gpu_models(std::span<const std::string> names);
 
+  // Something else than capacity changed for the better.
+  void reconsider() { ++gains_; }
   // Books `shape` on the node and devices; the caller keeps the pod's row.
   void take(NodeIx node, ShapeIx shape, DeviceMask devices);
   // The exact inverse.

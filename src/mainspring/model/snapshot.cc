@@ -11,12 +11,13 @@ namespace {
 // Written in this order, because each part needs what stands before it:
 //   configuration, with every GPU resource name ever known, in order of their numbers; GPU models
 //   likewise
-//   shapes, in order of their numbers
+//   shapes, in order of their numbers; queues
 //   nodes in order of rank, with devices that are gone but held, and strangers on them
 //   jobs, with pods that were withdrawn but hold a place
-//   pods in their places, per node from the first that came to the last
+//   pods in their places, per node from the first that came to the last, and promised places
 //   what must wait until the places are taken: devices and nodes and pods that left, the true
-//   configuration, demand (jobs counted themselves again), and what each job has been through
+//   configuration, demand (jobs counted themselves again), what each job has been through, and
+//   what queues used
 class SnapshotWriter {
  public:
   explicit SnapshotWriter(const ClusterState& state)
@@ -30,11 +31,17 @@ class SnapshotWriter {
     const auto models = inventory_.gpu_models();
     add(GpuModelsRestored{{models.begin(), models.end()}});
     for (const Shape& shape : inventory_.shapes()) add(DemandRestored{shape.spec, 0, 0});
+    for (const Queue& queue : state_.queues().rows()) {
+      if (queue.declared) add(QueueChanged{queue.spec});
+    }
     for (const uint32_t slot : inventory_.nodes_by_rank()) add_node(inventory_.nodes()[slot]);
     for (const Job& job : state_.jobs()) {
       if (job.alive) add(JobChanged{spec_of(job, true)});
     }
     add_pods();
+    for (const Job& job : state_.jobs()) {
+      if (job.alive && job.promised()) add_promise(job);
+    }
     for (const uint32_t slot : inventory_.nodes_by_rank()) add_losses(inventory_.nodes()[slot]);
     for (const Job& job : state_.jobs()) {
       if (job.alive && any_withdrawn(job)) {
@@ -47,6 +54,9 @@ class SnapshotWriter {
     }
     for (const Job& job : state_.jobs()) {
       if (job.alive) add_history(job);
+    }
+    for (const Queue& queue : state_.queues().rows()) {
+      if (queue.declared) add_usage(queue);
     }
     return std::move(events_);
   }
@@ -102,10 +112,15 @@ class SnapshotWriter {
 
   [[nodiscard]] JobSpec spec_of(const Job& job, bool with_withdrawn) const {
     JobSpec spec{.id = job.id,
-                 .queue = inventory_.name(job.queue),
+                 .queue = state_.queues().row(job.queue).spec.name,
+                 .tenant = inventory_.name(job.tenant),
                  .priority = job.priority,
+                 .preemptible = job.preemptible,
+                 .may_displace = job.may_displace,
                  .submitted_at = job.submitted_at,
-                 .expected_run = job.expected_run};
+                 .expected_run = job.expected_run,
+                 .checkpoint_interval = job.checkpoint_interval,
+                 .restart_time = job.restart_time};
     for (const Group& group : job.groups) {
       spec.groups.push_back({.name = inventory_.name(group.name),
                              .parent = group.parent,
@@ -160,24 +175,58 @@ class SnapshotWriter {
                    .from = pod.interval.from,
                    .until = pod.interval.until,
                    .confirmed = pod.holding == HoldingState::kConfirmed};
-    for (DeviceMask rest = pod.devices; rest != 0; rest &= rest - 1) {
-      const Gpu& gpu = node.gpus[static_cast<size_t>(std::countr_zero(rest))];
-      found.gpus.push_back(inventory_.name(gpu.id));
-    }
+    found.gpus = gpu_names(node, pod.devices);
     add(std::move(found));
   }
 
+  [[nodiscard]] std::vector<std::string> gpu_names(const Node& node, DeviceMask devices) const {
+    std::vector<std::string> names;
+    for (DeviceMask rest = devices; rest != 0; rest &= rest - 1) {
+      const Gpu& gpu = node.gpus[static_cast<size_t>(std::countr_zero(rest))];
+      names.push_back(inventory_.name(gpu.id));
+    }
+    return names;
+  }
+
+  void add_promise(const Job& job) {
+    PromiseRestored promise{.job = job.id,
+                            .until = job.promise_until,
+                            .broken = job.promise_broken,
+                            .displaced = job.displaced};
+    for (const Promise& one : job.promises) {
+      const Node& node = inventory_.node(one.node);
+      promise.places.push_back(
+          {.pod = state_.pod(one.pod).id, .node = node.name, .gpus = gpu_names(node, one.devices)});
+    }
+    add(std::move(promise));
+  }
+
+  void add_usage(const Queue& queue) {
+    const Queues& queues = state_.queues();
+    if (queues.half_life().ms == 0) return;
+    UsageRestored usage{.queue = queue.spec.name, .at = state_.now()};
+    const auto past = queues.past_until(queues.find(queue.spec.name), state_.now());
+    for (size_t i = 0; i < past.size(); ++i) {
+      if (past[i] == PastUse{}) continue;
+      usage.amounts.push_back({inventory_.dimension_name(i), past[i].seconds, past[i].millis});
+    }
+    add(std::move(usage));
+  }
+
   void add_history(const Job& job) {
-    const bool plain = job.failed_starts == 0 && job.backoff_until == base::Instant{} &&
-                       job.start_deadline == base::Instant::never() && !job.releasing &&
-                       !job.removed;
-    if (plain) return;
-    add(JobRestored{.job = job.id,
-                    .failed_starts = job.failed_starts,
-                    .backoff_until = job.backoff_until,
-                    .start_deadline = job.start_deadline,
-                    .releasing = job.releasing,
-                    .removed = job.removed});
+    const JobRestored plain{.job = job.id};
+    JobRestored history{.job = job.id,
+                        .failed_starts = job.failed_starts,
+                        .backoff_until = job.backoff_until,
+                        .start_deadline = job.start_deadline,
+                        .releasing = job.releasing,
+                        .removed = job.removed,
+                        .running_since = job.running_since,
+                        .checkpointed_at = job.checkpointed_at,
+                        .displaced_at = job.displaced_at,
+                        .goes_first = job.goes_first,
+                        .move_retry_at = job.move_retry_at};
+    if (history != plain) add(std::move(history));
   }
 
   const ClusterState& state_;

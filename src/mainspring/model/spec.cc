@@ -127,6 +127,11 @@ Status validate(const NodeSpec& node) {
 Status validate(const JobSpec& job) {
   if (auto ok = check_name("job.id", job.id); !ok) return ok;
   if (auto ok = check_name("job.queue", job.queue); !ok) return ok;
+  if (job.priority > kPriorityMax || job.priority < -kPriorityMax) {
+    return invalid("job.priority is not in -1,000,000,000..1,000,000,000");
+  }
+  if (job.checkpoint_interval.ms < 0) return invalid("job.checkpoint_interval is negative");
+  if (job.restart_time.ms < 0) return invalid("job.restart_time is negative");
   if (job.pods.size() > kPodsPerJobMax) return invalid("pods has more than 100,000 entries");
   if (job.expected_run.ms < 0) return invalid("expected_run is negative");
   for (const PodShape& shape : job.shapes) {
@@ -161,6 +166,11 @@ Status validate(const CoreConfig& config) {
   if (config.retry_backoff_max < config.retry_backoff_first) {
     return invalid("retry_backoff_max is below retry_backoff_first");
   }
+  if (config.usage_half_life.ms < 0) return invalid("usage_half_life is negative");
+  if (config.promise_timeout.ms <= 0) return invalid("promise_timeout is not positive");
+  if (config.displacements_max < 0) return invalid("displacements_max is negative");
+  if (config.displacements_window.ms < 0) return invalid("displacements_window is negative");
+  if (config.consolidate_lost_max.ms < 0) return invalid("consolidate_lost_max is negative");
   return {};
 }
 

@@ -124,12 +124,20 @@ struct GroupSpec {
   friend auto operator<=>(const GroupSpec&, const GroupSpec&) = default;
 };
 
+// Priorities of users; what is above belongs to the system.
+inline constexpr int32_t kPriorityMax = 1'000'000'000;
+
 struct JobSpec {
   std::string id;
   std::string queue = "default";
+  std::string tenant;  // who submitted it; empty: not known
   int32_t priority = 0;
+  bool preemptible = true;   // it may be displaced; false: it may not exceed its queue's quota
+  bool may_displace = true;  // others may be displaced for it (preemptionPolicy)
   base::Instant submitted_at;
-  base::Duration expected_run;  // 0: not known
+  base::Duration expected_run;         // 0: not known
+  base::Duration checkpoint_interval;  // it saves its work so often; 0: never
+  base::Duration restart_time;         // what a displacement costs it besides the work not saved
   std::vector<GroupSpec> groups;
   std::vector<PodShape> shapes;
   std::vector<PodSpec> pods;
@@ -155,6 +163,16 @@ struct CoreConfig {
   base::Duration gang_start_timeout = base::seconds(60);
   base::Duration retry_backoff_first = base::seconds(10);
   base::Duration retry_backoff_max = base::seconds(600);
+  // Past use loses half of its weight in so long; 0: past use does not count.
+  base::Duration usage_half_life;
+  // What is made free for a job is held for it so long, beginning with the displacement.
+  base::Duration promise_timeout = base::seconds(300);
+  // Within `displacements_window`, a job is displaced at most so often by work beyond its quota.
+  int32_t displacements_max = 2;
+  base::Duration displacements_window = base::seconds(12 * 3600);
+  // Jobs are moved to make a hole when that costs at most so much lost work for each GPU of the job
+  // that waits; 0: never.
+  base::Duration consolidate_lost_max = base::seconds(900);
   friend auto operator<=>(const CoreConfig&, const CoreConfig&) = default;
 };
 

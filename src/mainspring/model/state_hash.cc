@@ -33,6 +33,11 @@ void add(RunHash& hash, const CoreConfig& config) {
   hash.add(config.gang_start_timeout.ms);
   hash.add(config.retry_backoff_first.ms);
   hash.add(config.retry_backoff_max.ms);
+  hash.add(config.usage_half_life.ms);
+  hash.add(config.promise_timeout.ms);
+  hash.add(config.displacements_max);
+  hash.add(config.displacements_window.ms);
+  hash.add(config.consolidate_lost_max.ms);
 }
 
 void add(RunHash& hash, const Inventory& inventory, const Gpu& gpu) {
@@ -134,9 +139,71 @@ void fold_pod(RunHash& hash, const Inventory& inventory, const Pod& pod, uint64_
   add(hash, pod.interval.until);
 }
 
-void add(RunHash& hash, const Inventory& inventory, const Job& job) {
+void add(RunHash& hash, const Queue& queue, const ClusterState& state) {
+  const Inventory& inventory = state.inventory();
+  const QueueSpec& spec = queue.spec;
+  hash.add(spec.name);
+  hash.add(queue.declared);
+  hash.add(queue.rooted);
+  hash.add(spec.parent);
+  hash.add(spec.priority);
+  hash.add(spec.resources.size());
+  for (const QueueResource& resource : spec.resources) {
+    hash.add(resource.name);
+    hash.add(resource.quota);
+    hash.add(resource.quota_ppm);
+    hash.add(resource.limit);
+    hash.add(resource.weight);
+  }
+  for (const std::string& tenant : spec.tenants) hash.add(tenant);
+  hash.add(spec.min_run_before_preempt.ms);
+  hash.add(spec.min_run_before_reclaim.ms);
+  hash.add(spec.displace_after.ms);
+  // Models by name: their numbers are the order of first sight, which is hashed with the devices.
+  for (const Amounts& book : queue.total) {
+    for (size_t i = 0; i < book.size(); ++i) {
+      if (book[i] == 0) continue;
+      hash.add(inventory.dimension_name(i));
+      hash.add(book[i]);
+    }
+  }
+  // Up to now: when it was counted last is nobody's business.
+  const auto past = state.queues().past_until(state.queues().find(spec.name), state.now());
+  for (size_t i = 0; i < past.size(); ++i) {
+    if (past[i] == PastUse{}) continue;
+    hash.add(inventory.dimension_name(i));
+    hash.add(past[i].seconds);
+    hash.add(past[i].millis);
+  }
+}
+
+void add(RunHash& hash, const ClusterState& state, const Job& job) {
+  const Inventory& inventory = state.inventory();
   hash.add(job.id);
-  hash.add(inventory.name(job.queue));
+  hash.add(state.queues().row(job.queue).spec.name);
+  hash.add(inventory.name(job.tenant));
+  hash.add(job.preemptible);
+  hash.add(job.may_displace);
+  hash.add(job.checkpoint_interval.ms);
+  hash.add(job.restart_time.ms);
+  hash.add(job.goes_first);
+  add(hash, job.move_retry_at);
+  add(hash, job.running_since);
+  add(hash, job.checkpointed_at);
+  hash.add(job.displaced_at.size());
+  for (const base::Instant at : job.displaced_at) add(hash, at);
+  add(hash, job.promise_until);
+  hash.add(job.promise_broken);
+  for (const std::string& id : job.displaced) hash.add(id);
+  hash.add(job.promises.size());
+  for (const Promise& promise : job.promises) {
+    hash.add(state.pod(promise.pod).id);
+    const Node& node = inventory.node(promise.node);
+    hash.add(node.name);
+    for (DeviceMask rest = promise.devices; rest != 0; rest &= rest - 1) {
+      hash.add(inventory.name(node.gpus[static_cast<size_t>(std::countr_zero(rest))].id));
+    }
+  }
   hash.add(job.priority);
   hash.add(job.removed);
   hash.add(job.releasing);
@@ -212,6 +279,14 @@ uint64_t ClusterState::hash() const {
   hash.add(arrivals_);
   hash.add(arrivals_priced_);
 
+  std::vector<const Queue*> queues;
+  for (const Queue& queue : queues_.rows()) {
+    if (queue.declared) queues.push_back(&queue);
+  }
+  std::ranges::sort(queues, {}, [](const Queue* queue) { return queue->spec.name; });
+  hash.add(queues.size());
+  for (const Queue* queue : queues) add(hash, *queue, *this);
+
   std::vector<const Job*> jobs;
   for (const Job& job : jobs_) {
     if (job.alive) jobs.push_back(&job);
@@ -219,7 +294,7 @@ uint64_t ClusterState::hash() const {
   std::ranges::sort(jobs, {}, &Job::id);
   hash.add(jobs.size());
   for (const Job* job : jobs) {
-    add(hash, inventory_, *job);
+    add(hash, *this, *job);
     for (const PodIx pod : job->pods) {
       fold_pod(hash, inventory_, pods_[pod.slot], shapes[pods_[pod.slot].shape.slot]);
     }

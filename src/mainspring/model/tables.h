@@ -7,6 +7,7 @@
 
 #include "mainspring/base/ids.h"
 #include "mainspring/base/instant.h"
+#include "mainspring/model/queues.h"
 #include "mainspring/model/resources.h"
 #include "mainspring/model/spec.h"
 
@@ -44,7 +45,9 @@ struct Gpu {
     return usable() && holders == 0 && foreign_memory_bytes == 0;
   }
   // What a share may still take. A stranger's memory is not to be had.
-  [[nodiscard]] int32_t free_milli() const { return usable() ? kWholeGpuMilli - used_milli : 0; }
+  [[nodiscard]] int32_t free_milli() const {
+    return usable() && used_milli < kWholeGpuMilli ? kWholeGpuMilli - used_milli : 0;
+  }
   [[nodiscard]] int64_t free_memory_bytes() const {
     if (!usable()) return 0;
     const int64_t free = memory_bytes - memory_used_bytes - foreign_memory_bytes;
@@ -72,6 +75,8 @@ struct Free {
   friend auto operator<=>(const Free&, const Free&) = default;
 };
 
+// What is promised to somebody is booked as used, also while others still hold it: then `used`
+// and the counters of devices exceed what there is.
 struct Node {
   std::string name;
   uint32_t generation = 0;
@@ -122,6 +127,7 @@ struct Pod {
   HoldingState holding = HoldingState::kNone;
   bool alive = false;      // the slot is in use
   bool withdrawn = false;  // its owner no longer wants it; it waits for PodGone
+  bool demanded = false;   // it counts in its queue's demand
   NodeIx node;
   DeviceMask devices = 0;
   base::Interval interval;
@@ -143,18 +149,31 @@ struct Group {
   std::vector<uint32_t> pods;      // in Job::pods, in order
 };
 
+// A place that is being made free for a pod. It is booked like a holding.
+struct Promise {
+  PodIx pod;
+  NodeIx node;
+  DeviceMask devices = 0;
+};
+
 struct Job {
   std::string id;
   uint32_t generation = 0;
-  NameIx queue = 0;
-  // Jobs of one signature are interchangeable for placement: same shapes, groups and counts.
+  QueueIx queue;
+  NameIx tenant = 0;
+  // Jobs of one signature get the same answer: same queue, shapes, groups, counts and rights.
   NameIx signature = 0;
   int32_t priority = 0;
   bool alive = false;      // the slot is in use
   bool removed = false;    // deleted by its owner; kept until its last pod is gone
   bool releasing = false;  // every pod was told to go; waits for the last PodGone
+  bool preemptible = true;
+  bool may_displace = true;
+  bool goes_first = false;  // it was displaced in vain
   base::Instant submitted_at;
   base::Duration expected_run;
+  base::Duration checkpoint_interval;
+  base::Duration restart_time;
   std::vector<Group> groups;
   std::vector<PodIx> pods;
   uint32_t pods_pending = 0;
@@ -164,6 +183,16 @@ struct Job {
   uint32_t failed_starts = 0;
   base::Instant backoff_until{};
   base::Instant start_deadline = base::Instant::never();
+  base::Instant running_since = base::Instant::never();  // its minimum runs
+  base::Instant checkpointed_at = base::Instant::never();
+  std::vector<base::Instant> displaced_at;  // within the window, oldest first
+  std::vector<Promise> promises;            // in order of the pods
+  std::vector<std::string> displaced;       // jobs that stop for it
+  base::Instant promise_until = base::Instant::never();
+  bool promise_broken = false;  // some promised place is lost
+  base::Instant move_retry_at;  // others were moved for it in vain: not before then again
+
+  [[nodiscard]] bool promised() const { return promise_until != base::Instant::never(); }
 };
 
 struct Domain {

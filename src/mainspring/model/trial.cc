@@ -17,6 +17,7 @@ void Trial::rollback(Mark mark) {
     journal_.pop_back();
   }
   state_.inventory_.restore(counters_);
+  state_.claims_ = claims_;
 }
 
 void Trial::commit() {
@@ -25,6 +26,8 @@ void Trial::commit() {
     Pod& pod = state_.mutable_pod(entry.pod);
     pod.holding = HoldingState::kClaimed;
   }
+  if (!journal_.empty()) ++state_.claims_;
+  claims_ = state_.claims_;
   journal_.clear();
 }
 
@@ -60,6 +63,27 @@ void Trial::vacate(PodIx pod_index) {
                       .previous_on_node = pod.previous_on_node,
                       .next_on_node = pod.next_on_node});
   state_.let_go(pod_index);
+}
+
+bool Trial::put_back(PodIx pod) {
+  if (state_.pod(pod).holds()) return false;
+  const auto left = std::ranges::find_if(journal_, [pod](const Entry& entry) {
+    return entry.step == Step::kVacate && entry.pod == pod;
+  });
+  MAINSPRING_CHECK(left != journal_.end(), "a pod was put back that had not been taken out");
+  const Entry was = *left;
+  const Node& node = state_.inventory().node(was.node);
+  const Shape& shape = state_.inventory().shape(state_.pod(pod).shape);
+  if (!shape.request.within(node.allocatable - node.used)) return false;
+  for (DeviceMask rest = was.devices; rest != 0; rest &= rest - 1) {
+    const Gpu& gpu = node.gpus[static_cast<size_t>(std::countr_zero(rest))];
+    if (shape.whole ? gpu.holders > 0 : gpu_take(shape, gpu).milli > gpu.free_milli()) return false;
+    if (!shape.whole && gpu_take(shape, gpu).memory_bytes > gpu.free_memory_bytes()) return false;
+  }
+  state_.hold(pod, was.node, was.devices, was.interval, was.holding);
+  state_.set_phase(pod, was.phase);
+  journal_.push_back({.step = Step::kPutBack, .pod = pod});
+  return true;
 }
 
 void Trial::grow(NodeIx node, const Resources& amount) {
@@ -108,6 +132,7 @@ JobIx Trial::add_job(const JobSpec& spec) {
 void Trial::undo(const Entry& entry) {
   switch (entry.step) {
     case Step::kPlace:
+    case Step::kPutBack:
       state_.let_go(entry.pod);
       return;
     case Step::kVacate:

@@ -20,7 +20,8 @@ class Trial {
   // A position in the journal.
   using Mark = size_t;
 
-  explicit Trial(ClusterState& state) : state_(state), counters_(state.inventory().counters()) {}
+  explicit Trial(ClusterState& state)
+      : state_(state), counters_(state.inventory().counters()), claims_(state.claims()) {}
   ~Trial();
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
@@ -39,6 +40,9 @@ class Trial {
   // --- What-if only ---
   // As if the pod had ended.
   void vacate(PodIx pod);
+  // As if a pod that was vacated in this Trial had not ended. False: its place is taken now.
+  // O(steps of the Trial).
+  bool put_back(PodIx pod);
   // As if the node had more to give.
   void grow(NodeIx node, const Resources& amount);
   // As if the device reported this of itself.
@@ -54,7 +58,7 @@ class Trial {
   JobIx add_job(const JobSpec& spec);
 
  private:
-  enum class Step : uint8_t { kPlace, kVacate, kGrow, kGpu, kNode, kUsable, kGpus, kJob };
+  enum class Step : uint8_t { kPlace, kVacate, kPutBack, kGrow, kGpu, kNode, kUsable, kGpus, kJob };
   struct Entry {
     Step step = Step::kPlace;
     PodIx pod;
@@ -80,6 +84,7 @@ class Trial {
 
   ClusterState& state_;
   Inventory::Counters counters_;
+  uint64_t claims_ = 0;
   std::vector<Entry> journal_;
 };
 

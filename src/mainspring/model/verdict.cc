@@ -47,6 +47,18 @@ std::string_view to_string(ReasonCode code) {
       return "nodes_unavailable";
     case ReasonCode::kSearchCutShort:
       return "search_cut_short";
+    case ReasonCode::kUnknownQueue:
+      return "unknown_queue";
+    case ReasonCode::kQueueNotLeaf:
+      return "queue_not_leaf";
+    case ReasonCode::kQueueForbidden:
+      return "queue_forbidden";
+    case ReasonCode::kQueueLimit:
+      return "queue_limit";
+    case ReasonCode::kQueueQuota:
+      return "queue_quota";
+    case ReasonCode::kPromised:
+      return "promised";
   }
   return "unknown";
 }

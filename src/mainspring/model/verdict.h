@@ -33,6 +33,12 @@ enum class ReasonCode : uint8_t {
   kFragmented,          // enough is free in sum, but not where one pod or one group needs it
   kNodesUnavailable,    // the nodes that could take it are cordoned or not ready
   kSearchCutShort,      // the search ended at its bound of steps before it could say no
+  kUnknownQueue,        // it names a queue that is not there, or whose parent is not
+  kQueueNotLeaf,        // it names a queue that only holds other queues
+  kQueueForbidden,      // its tenant may not use the queue
+  kQueueLimit,          // with it the queue, or one above it, would exceed its limit
+  kQueueQuota,          // it cannot be displaced, and would exceed the quota of its queue
+  kPromised,            // its place is being made free
 };
 std::string_view to_string(ReasonCode code);
 std::string_view to_string(VerdictKind kind);

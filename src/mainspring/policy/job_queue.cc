@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mainspring/policy/job_queue.h"
 
+#include <algorithm>
+
 #include "mainspring/base/check.h"
 #include "mainspring/model/gang.h"
 
@@ -9,6 +11,7 @@ namespace {
 
 Want want_of(const model::ClusterState& state, const model::Job& job) {
   if (!job.alive || job.removed || job.releasing || job.pods_pending == 0) return Want::kNothing;
+  if (job.promised()) return Want::kNothing;
   if (job.pods_holding == 0 && job.pods_succeeded == 0) return Want::kStart;
   return minimum_met(state, job, model::Counts::kHolding) ? Want::kGrow : Want::kRepair;
 }
@@ -44,15 +47,21 @@ void JobQueue::update(const model::ClusterState& state, uint32_t slot, base::Ins
   Place next;
   next.round = places_[slot].round;
   next.want = want_of(state, job);
-  if (next.want != Want::kNothing) next.key = key_of(job, slot);
+  next.displaceable =
+      job.alive && job.preemptible && !job.removed && !job.releasing && job.pods_holding > 0;
+  if (next.want != Want::kNothing || next.displaceable) next.key = key_of(job, slot);
   next.signature = job.signature;
+  next.queue = job.queue;
+  if (job.alive) next.promise_until = job.promise_until;
   next.deadline = job.start_deadline;
   next.backoff_until = job.backoff_until;
   next.backing_off = next.want == Want::kStart && job.backoff_until > now;
   Place& place = places_[slot];
   const bool same = place.want == next.want && place.signature == next.signature &&
                     place.deadline == next.deadline && place.backing_off == next.backing_off &&
-                    place.backoff_until == next.backoff_until && place.key == next.key;
+                    place.backoff_until == next.backoff_until && place.key == next.key &&
+                    place.queue == next.queue && place.displaceable == next.displaceable &&
+                    place.promise_until == next.promise_until;
   if (same) return;
   remove(place, slot);
   place = std::move(next);
@@ -61,57 +70,133 @@ void JobQueue::update(const model::ClusterState& state, uint32_t slot, base::Ins
 
 void JobQueue::remove(Place& place, uint32_t slot) {
   if (place.deadline != base::Instant::never()) deadlines_.erase({place.deadline, slot});
+  if (place.promise_until != base::Instant::never()) promised_.erase({place.promise_until, slot});
   if (place.backing_off) backoffs_.erase({place.backoff_until, slot});
+  if (place.displaceable) count_displaceable(place, -1);
   if (place.want == Want::kRepair) repairs_.erase(place.key);
   if (place.want == Want::kGrow) growing_.erase(place.key);
   if (place.want != Want::kStart || place.backing_off) return;
   const auto line = lines_.find(place.signature);
   MAINSPRING_CHECK(line != lines_.end(), "a waiting job stands in no line");
-  if (line->second.jobs.begin()->slot == slot) {
-    open_.erase({place.key, place.signature});
-  }
+  const bool was_head = line->second.jobs.begin()->slot == slot;
+  close(place.signature, line->second);
   line->second.jobs.erase(place.key);
-  if (line->second.jobs.empty()) {
-    lines_.erase(line);
-  } else if (!line->second.refused_at_gains) {
-    open_.insert({*line->second.jobs.begin(), place.signature});
+  if (!line->second.jobs.empty()) {
+    // Another head has another age and priority, and asks for itself.
+    if (was_head && line->second.refused) {
+      reopen(place.signature, line->second);
+    } else {
+      open(place.signature, line->second);
+    }
+    return;
   }
+  if (line->second.refused) {
+    retries_.erase({line->second.refused->retry_at, place.signature});
+  }
+  lines_.erase(line);
 }
 
 void JobQueue::insert(Place& place, uint32_t slot) {
   if (place.deadline != base::Instant::never()) deadlines_.insert({place.deadline, slot});
+  if (place.promise_until != base::Instant::never()) promised_.insert({place.promise_until, slot});
   if (place.backing_off) backoffs_.insert({place.backoff_until, slot});
+  if (place.displaceable) count_displaceable(place, 1);
   if (place.want == Want::kRepair) repairs_.insert(place.key);
   if (place.want == Want::kGrow) growing_.insert(place.key);
   if (place.want != Want::kStart || place.backing_off) return;
   Line& line = lines_[place.signature];
-  if (!line.jobs.empty()) open_.erase({*line.jobs.begin(), place.signature});
+  line.queue = place.queue;
+  close(place.signature, line);
   line.jobs.insert(place.key);
-  if (!line.refused_at_gains) open_.insert({*line.jobs.begin(), place.signature});
+  // Somebody of higher priority at its head may displace whom the others could not.
+  if (line.refused && line.refused->may_displace && line.jobs.begin()->slot == slot) {
+    reopen(place.signature, line);
+  } else {
+    open(place.signature, line);
+  }
   arrivals_.push_back(slot);
 }
 
-std::optional<std::pair<JobKey, uint32_t>> JobQueue::next_open(uint64_t gains) {
-  if (gains != open_gains_) {
-    open_gains_ = gains;
+void JobQueue::open(uint32_t signature, const Line& line) {
+  if (!line.refused) open_[line.queue.slot].insert({*line.jobs.begin(), signature});
+}
+
+void JobQueue::close(uint32_t signature, const Line& line) {
+  if (line.refused || line.jobs.empty()) return;
+  const auto heads = open_.find(line.queue.slot);
+  if (heads == open_.end()) return;
+  heads->second.erase({*line.jobs.begin(), signature});
+  if (heads->second.empty()) open_.erase(heads);
+}
+
+void JobQueue::reopen(uint32_t signature, Line& line) {
+  retries_.erase({line.refused->retry_at, signature});
+  line.refused.reset();
+  open(signature, line);
+}
+
+void JobQueue::count_displaceable(const Place& place, int64_t by) {
+  const auto count = [by](auto& counts, const auto& key) {
+    if ((counts[key] += by) == 0) counts.erase(key);
+  };
+  count(displaceable_, std::pair{place.queue.slot, place.key.priority});
+  count(displaceable_of_all_, place.key.priority);
+}
+
+std::optional<std::pair<JobKey, uint32_t>> JobQueue::next_open(const Moment& moment,
+                                                               const QueueOrder& order) {
+  const bool other = moment.gains != opened_at_.gains || moment.claims != opened_at_.claims;
+  opened_at_ = moment;
+  if (other) {
     for (auto& [signature, line] : lines_) {
-      if (!line.refused_at_gains || *line.refused_at_gains == gains) continue;
-      line.refused_at_gains.reset();
-      open_.insert({*line.jobs.begin(), signature});
+      if (!line.refused) continue;
+      const bool freed = line.refused->gains != moment.gains;
+      const bool claims = line.refused->may_displace && line.refused->claims != moment.claims;
+      if (freed || claims) reopen(signature, line);
     }
   }
-  if (open_.empty()) return std::nullopt;
-  return *open_.begin();
+  while (!retries_.empty() && retries_.begin()->first <= moment.now) {
+    const uint32_t signature = retries_.begin()->second;
+    reopen(signature, lines_.at(signature));
+  }
+  const std::set<std::pair<JobKey, uint32_t>>* best = nullptr;
+  uint32_t best_queue = 0;
+  for (const auto& [queue, heads] : open_) {
+    const bool better =
+        best == nullptr ||
+        (order.one_queue() ? heads.begin()->first < best->begin()->first
+                           : order.before(model::QueueIx{queue}, model::QueueIx{best_queue}));
+    if (!better) continue;
+    best = &heads;
+    best_queue = queue;
+  }
+  if (best == nullptr) return std::nullopt;
+  return *best->begin();
 }
 
-void JobQueue::refuse(uint32_t signature, uint64_t gains) {
+void JobQueue::refuse(uint32_t signature, const Refusal& refusal) {
   Line& line = lines_.at(signature);
-  line.refused_at_gains = gains;
-  open_.erase({*line.jobs.begin(), signature});
+  close(signature, line);
+  line.refused = refusal;
+  if (refusal.retry_at != base::Instant::never()) retries_.insert({refusal.retry_at, signature});
 }
 
-base::Instant JobQueue::first_backoff_end() const {
-  return backoffs_.empty() ? base::Instant::never() : backoffs_.begin()->first;
+base::Instant JobQueue::first_retry() const {
+  base::Instant first = base::Instant::never();
+  if (!backoffs_.empty()) first = backoffs_.begin()->first;
+  if (!retries_.empty()) first = std::min(first, retries_.begin()->first);
+  return first;
+}
+
+std::optional<int32_t> JobQueue::lowest_held(const model::ClusterState& state,
+                                             model::QueueIx queue) const {
+  if (!state.queues().declared()) {
+    if (displaceable_of_all_.empty()) return std::nullopt;
+    return displaceable_of_all_.begin()->first;
+  }
+  const auto first = displaceable_.lower_bound({queue.slot, INT32_MIN});
+  if (first == displaceable_.end() || first->first.first != queue.slot) return std::nullopt;
+  return first->first.second;
 }
 
 }  // namespace mainspring::policy

@@ -34,8 +34,15 @@ void add_node(ClusterState& state, const std::string& name) {
   ASSERT_TRUE(state.apply({.body = model::NodeChanged{node}}));
 }
 
-std::string next_id(JobQueue& queue, uint64_t gains) {
-  const auto head = queue.next_open(gains);
+// Without a tree, and with time standing still.
+std::optional<std::pair<JobKey, uint32_t>> next(JobQueue& queue, const ClusterState& state,
+                                                uint64_t gains) {
+  const QueueShares shares;
+  return queue.next_open({.gains = gains, .claims = 0, .now = {}}, QueueOrder(state, shares));
+}
+
+std::string next_id(JobQueue& queue, const ClusterState& state, uint64_t gains) {
+  const auto head = next(queue, state, gains);
   return head ? head->first.id : "";
 }
 
@@ -48,9 +55,9 @@ TEST(JobQueueTest, OrdersByPriorityThenAgeThenId) {
   JobQueue queue;
   queue.sync(state, Instant{30});
   std::vector<std::string> order;
-  while (const auto head = queue.next_open(0)) {
+  while (const auto head = next(queue, state, 0)) {
     order.push_back(head->first.id);
-    queue.refuse(head->second, 0);
+    queue.refuse(head->second, {.gains = 0});
   }
   EXPECT_EQ(order, (std::vector<std::string>{"urgent", "a", "b", "late"}));
 }
@@ -60,16 +67,16 @@ TEST(JobQueueTest, AsksOncePerLineAndAgainWhenCapacityGrew) {
   for (int i = 0; i < 10; ++i) submit(state, job("same-" + std::to_string(i), 0, i, 8));
   JobQueue queue;
   queue.sync(state, Instant{10});
-  const auto head = queue.next_open(0);
+  const auto head = next(queue, state, 0);
   ASSERT_TRUE(head.has_value());
   EXPECT_EQ(head->first.id, "same-0");
-  queue.refuse(head->second, 0);
-  EXPECT_FALSE(queue.next_open(0).has_value());
+  queue.refuse(head->second, {.gains = 0});
+  EXPECT_FALSE(next(queue, state, 0).has_value());
   // An equal job that comes later stands behind the refusal, even with a higher priority.
   submit(state, job("same-urgent", 9, 20, 8));
   queue.sync(state, Instant{20});
-  EXPECT_FALSE(queue.next_open(0).has_value());
-  EXPECT_EQ(next_id(queue, 1), "same-urgent");
+  EXPECT_FALSE(next(queue, state, 0).has_value());
+  EXPECT_EQ(next_id(queue, state, 1), "same-urgent");
 }
 
 TEST(JobQueueTest, TellsStartRepairAndGrowthApart) {
@@ -80,7 +87,7 @@ TEST(JobQueueTest, TellsStartRepairAndGrowthApart) {
   submit(state, elastic);
   JobQueue queue;
   queue.sync(state, Instant{1});
-  EXPECT_EQ(next_id(queue, state.inventory().gains()), "elastic");
+  EXPECT_EQ(next_id(queue, state, state.inventory().gains()), "elastic");
 
   const model::NodeIx node = state.inventory().find_node("n");
   const auto place = [&](const std::string& pod, model::DeviceMask devices) {
@@ -97,7 +104,7 @@ TEST(JobQueueTest, TellsStartRepairAndGrowthApart) {
   EXPECT_EQ(queue.growing().size(), 1U);
   place("elastic-2", 4);
   EXPECT_TRUE(queue.growing().empty());
-  EXPECT_EQ(next_id(queue, state.inventory().gains()), "");
+  EXPECT_EQ(next_id(queue, state, state.inventory().gains()), "");
 }
 
 TEST(JobQueueTest, BackingOffJobsJoinTheirLineInTime) {
@@ -108,11 +115,11 @@ TEST(JobQueueTest, BackingOffJobsJoinTheirLineInTime) {
                        .job = "tired", .failed_starts = 1, .backoff_until = Instant{500}}}));
   JobQueue queue;
   queue.sync(state, Instant{100});
-  EXPECT_EQ(next_id(queue, 0), "");
-  EXPECT_EQ(queue.first_backoff_end(), Instant{500});
+  EXPECT_EQ(next_id(queue, state, 0), "");
+  EXPECT_EQ(queue.first_retry(), Instant{500});
   queue.sync(state, Instant{500});
-  EXPECT_EQ(next_id(queue, 0), "tired");
-  EXPECT_EQ(queue.first_backoff_end(), Instant::never());
+  EXPECT_EQ(next_id(queue, state, 0), "tired");
+  EXPECT_EQ(queue.first_retry(), Instant::never());
 }
 
 TEST(JobQueueTest, ForgetsJobsThatLeave) {
@@ -122,7 +129,7 @@ TEST(JobQueueTest, ForgetsJobsThatLeave) {
   queue.sync(state, Instant{1});
   ASSERT_TRUE(state.apply({.body = model::JobGone{"gone"}}));
   queue.sync(state, Instant{2});
-  EXPECT_EQ(next_id(queue, 0), "");
+  EXPECT_EQ(next_id(queue, state, 0), "");
   EXPECT_TRUE(queue.lines().empty());
 }
 
@@ -135,12 +142,59 @@ TEST(JobQueueTest, ANewQueueSeesWhatAnOldOneSees) {
   }
   JobQueue fresh;
   fresh.sync(state, Instant{50});
-  while (const auto head = old.next_open(1)) {
-    EXPECT_EQ(head, fresh.next_open(1));
-    old.refuse(head->second, 1);
-    fresh.refuse(head->second, 1);
+  while (const auto head = next(old, state, 1)) {
+    EXPECT_EQ(head, next(fresh, state, 1));
+    old.refuse(head->second, {.gains = 1});
+    fresh.refuse(head->second, {.gains = 1});
   }
-  EXPECT_FALSE(fresh.next_open(1).has_value());
+  EXPECT_FALSE(next(fresh, state, 1).has_value());
+}
+
+TEST(JobQueueTest, ALineIsTriedAgainWhenItsTimeHasCome) {
+  ClusterState state;
+  submit(state, job("waits", 0, 1, 1));
+  JobQueue queue;
+  queue.sync(state, Instant{1});
+  const QueueShares shares;
+  const QueueOrder order(state, shares);
+  const auto head = queue.next_open({}, order);
+  ASSERT_TRUE(head.has_value());
+  queue.refuse(head->second, {.claims = 7, .may_displace = true, .retry_at = Instant{100}});
+  EXPECT_EQ(queue.first_retry(), Instant{100});
+  EXPECT_FALSE(queue.next_open({.claims = 7, .now = Instant{99}}, order).has_value());
+  EXPECT_TRUE(queue.next_open({.claims = 7, .now = Instant{100}}, order).has_value());
+  queue.refuse(head->second, {.claims = 7, .may_displace = true});
+  EXPECT_FALSE(queue.next_open({.claims = 7, .now = Instant{200}}, order).has_value());
+  EXPECT_TRUE(queue.next_open({.claims = 8, .now = Instant{200}}, order).has_value());
+}
+
+TEST(JobQueueTest, WhoWasDisplacedInVainGoesFirst) {
+  ClusterState state;
+  submit(state, job("urgent", 9, 1, 1));
+  submit(state, job("wronged", 0, 2, 2));
+  ASSERT_TRUE(state.apply({.body = model::JobRestored{.job = "wronged", .goes_first = true}}));
+  JobQueue queue;
+  queue.sync(state, Instant{2});
+  EXPECT_EQ(next_id(queue, state, 0), "wronged");
+}
+
+TEST(JobQueueTest, KnowsTheLowestPriorityThatHoldsSomething) {
+  ClusterState state;
+  add_node(state, "n");
+  submit(state, job("low", -3, 1, 1));
+  submit(state, job("high", 4, 1, 1));
+  JobQueue queue;
+  queue.sync(state, Instant{1});
+  const model::QueueIx name = state.queues().find("default");
+  EXPECT_FALSE(queue.lowest_held(state, name).has_value());
+  for (const std::string id : {"high-0", "low-0"}) {
+    model::Trial trial(state);
+    const model::DeviceMask device = id == "low-0" ? 1 : 2;
+    trial.place(state.find_pod(id), state.inventory().find_node("n"), device, {});
+    trial.commit();
+    queue.sync(state, Instant{1});
+    EXPECT_EQ(queue.lowest_held(state, name), id == "low-0" ? -3 : 4);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recounts what ClusterState keeps in sums.
+#include <bit>
+#include <vector>
+
+#include "mainspring/base/check.h"
+#include "mainspring/model/cluster_state.h"
+
+namespace mainspring::model {
+
+void ClusterState::check() const {
+  inventory_.check_sums();
+  queues_.check_sums();
+  std::vector<Resources> used(inventory_.nodes().size());
+  std::vector<std::vector<Gpu>> gpus(inventory_.nodes().size());
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    gpus[i] = inventory_.nodes()[i].gpus;
+    for (Gpu& gpu : gpus[i]) gpu.holders = 0, gpu.used_milli = 0, gpu.memory_used_bytes = 0;
+  }
+  const auto book = [&](ShapeIx shape_index, NodeIx node, DeviceMask devices) {
+    const Shape& shape = inventory_.shape(shape_index);
+    used[node.slot] += shape.request;
+    for (DeviceMask rest = devices; rest != 0; rest &= rest - 1) {
+      Gpu& gpu = gpus[node.slot][static_cast<size_t>(std::countr_zero(rest))];
+      const GpuTake take = gpu_take(shape, gpu);
+      gpu.used_milli += take.milli;
+      gpu.memory_used_bytes += take.memory_bytes;
+      ++gpu.holders;
+    }
+  };
+  for (const Pod& pod : pods_) {
+    if (pod.alive && pod.holds()) book(pod.shape, pod.node, pod.devices);
+  }
+  // What is held fits; what is promised besides may still be held by others.
+  for (const std::vector<Gpu>& devices : gpus) {
+    for (const Gpu& gpu : devices) {
+      MAINSPRING_CHECK(gpu.used_milli <= kWholeGpuMilli, "a device is over-committed");
+    }
+  }
+  for (const Job& job : jobs_) {
+    for (const Promise& promise : job.promises) {
+      book(pod(promise.pod).shape, promise.node, promise.devices);
+    }
+  }
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    const Node& node = inventory_.nodes()[i];
+    MAINSPRING_CHECK(node.used == used[i], "a node's use is not the sum of its pods");
+    for (size_t device = 0; device < gpus[i].size(); ++device) {
+      const Gpu& counted = gpus[i][device];
+      const Gpu& booked = node.gpus[device];
+      MAINSPRING_CHECK(counted.used_milli == booked.used_milli &&
+                           counted.memory_used_bytes == booked.memory_used_bytes &&
+                           counted.holders == booked.holders,
+                       "a device's use is not the sum of its holders");
+    }
+  }
+}
+
+}  // namespace mainspring::model
