@@ -16,7 +16,9 @@ constexpr std::array<std::string_view, kRuleCount> kRuleNames = {
     "event_refused",        "unknown_name",         "pod_not_pending",    "node_not_usable",
     "does_not_fit",         "wrong_device",         "level_broken",       "below_minimum",
     "backoff_ignored",      "wrong_release",        "held_below_minimum", "start_overdue",
-    "wake_not_ahead"};
+    "wake_not_ahead",       "wrong_victim",         "wrong_right",        "displaced_too_often",
+    "wrong_promise",        "promise_not_kept",     "promise_overdue",    "queue_limit",
+    "queue_quota"};
 
 }  // namespace
 
@@ -29,9 +31,12 @@ void Checker::report(Rule rule, base::Instant at, std::string sentence) {
 }
 
 void Checker::observe(const model::Event& event, bool accepted, base::Instant now) {
+  // The owner of a queue may ask for what cannot be; that is an answer, not a mistake.
+  const bool asked = std::holds_alternative<model::QueueChanged>(event.body) ||
+                     std::holds_alternative<model::QueueGone>(event.body);
   if (accepted) {
     ledger_.apply(event);
-  } else {
+  } else if (!asked) {
     report(Rule::kEventRefused, now,
            "The state refused event " + std::to_string(event.sequence) + ".");
   }
@@ -43,6 +48,10 @@ void Checker::judge(const model::Plan& plan, base::Instant now) {
       judge_bind(*bind, now);
     } else if (const auto* release = std::get_if<model::Release>(&decision)) {
       judge_release(*release, now);
+    } else if (const auto* displace = std::get_if<model::Displace>(&decision)) {
+      judge_displace(*displace, now);
+    } else if (const auto* ended = std::get_if<model::PromiseEnded>(&decision)) {
+      judge_promise_end(*ended, now);
     }
   }
   if (plan.next_wake <= now) {
@@ -62,6 +71,7 @@ void Checker::judge_bind(const model::Bind& bind, base::Instant now) {
            "Job " + bind.job + " was bound before " + std::to_string(job->retry_at.ms) +
                " ms, or while it is being released.");
   }
+  const bool kept = judge_promise_kept(bind, *job, now);
   std::set<std::string> bound;
   for (const model::PodBinding& binding : bind.pods) {
     LedgerPod* pod = ledger_.find_pod(binding.pod);
@@ -71,12 +81,13 @@ void Checker::judge_bind(const model::Bind& bind, base::Instant now) {
                  ", which it does not have.");
       continue;
     }
-    if (!judge_binding(binding, *job, *pod, now)) continue;
+    if (!judge_binding(binding, *job, *pod, kept, now)) continue;
     ledger_.claim(*pod, *job, binding);
     bound.insert(binding.pod);
   }
   job->last_bind = now;
   judge_levels(*job, bound, now);
+  if (!kept) judge_queues(*job, now);
   if (!tree_minimum_met(job->spec, ledger_.counting(*job, false))) {
     report(Rule::kBelowMinimum, now,
            "Job " + bind.job + " was bound although it stays below its minimum.");
@@ -84,7 +95,7 @@ void Checker::judge_bind(const model::Bind& bind, base::Instant now) {
 }
 
 bool Checker::judge_binding(const model::PodBinding& binding, const LedgerJob& job, LedgerPod& pod,
-                            base::Instant now) {
+                            bool kept, base::Instant now) {
   if (pod.phase != LedgerPhase::kPending || pod.incarnation != binding.incarnation) {
     report(Rule::kPodNotPending, now,
            "Pod " + binding.pod + " was bound although it does not wait in life " +
@@ -105,16 +116,17 @@ bool Checker::judge_binding(const model::PodBinding& binding, const LedgerJob& j
            "Pod " + binding.pod + " was bound to the node " + binding.node +
                ", which does not take it.");
   }
-  if (!(node->used + shape.request).within(node->spec.allocatable)) {
+  const model::Resources taken = kept ? node->used : node->used + node->promised;
+  if (!(taken + shape.request).within(node->spec.allocatable)) {
     report(Rule::kDoesNotFit, now,
            "Pod " + binding.pod + " was bound to the node " + binding.node +
                ", where it does not fit.");
   }
-  return judge_devices(binding, *node, pod, now);
+  return judge_devices(binding, *node, pod, kept, now);
 }
 
 bool Checker::judge_devices(const model::PodBinding& binding, LedgerNode& node,
-                            const LedgerPod& pod, base::Instant now) {
+                            const LedgerPod& pod, bool kept, base::Instant now) {
   const model::GpuRequest& wanted = pod.shape.gpu;
   const std::set<std::string> distinct(binding.gpus.begin(), binding.gpus.end());
   if (distinct.size() != binding.gpus.size() || distinct.size() != wanted.count) {
@@ -137,11 +149,13 @@ bool Checker::judge_devices(const model::PodBinding& binding, LedgerNode& node,
     const bool suits = device->present && spec.healthy && model_suits &&
                        spec.resource == wanted.resource &&
                        spec.memory_bytes >= wanted.device_memory_bytes_min;
+    const int64_t others = kept ? 0 : device->promised_to;
+    const int64_t milli = device->used_milli + (kept ? 0 : device->promised_milli);
+    const int64_t memory = device->used_memory_bytes + (kept ? 0 : device->promised_memory_bytes);
     const bool exclusive =
-        !share.whole || (device->holders == 0 && device->foreign_memory_bytes == 0);
-    const bool room = device->used_milli + share.milli <= 1000 &&
-                      (share.whole || device->used_memory_bytes + share.memory_bytes +
-                                              device->foreign_memory_bytes <=
+        !share.whole || (device->holders == 0 && others == 0 && device->foreign_memory_bytes == 0);
+    const bool room = milli + share.milli <= 1000 &&
+                      (share.whole || memory + share.memory_bytes + device->foreign_memory_bytes <=
                                           spec.memory_bytes);
     if (!suits || !exclusive || !room) {
       report(Rule::kWrongDevice, now,

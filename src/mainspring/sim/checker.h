@@ -39,8 +39,17 @@ enum class Rule : uint8_t {
   kHeldBelowMinimum,  // a gang stayed below its minimum longer than the start timeout
   kStartOverdue,      // a gang that did not start in time was not released
   kWakeNotAhead,      // the next wake-up is not in the future
+  kWrongVictim,  // a displacement of what is not there, cannot be displaced, or stops already; or
+                 // of too much or too little of a job
+  kWrongRight,   // … for a job that has no right to it
+  kDisplacedTooOften,  // … once more within the window, by work beyond its quota
+  kWrongPromise,       // a promise without a victim, of places that cannot be had, or ended early
+  kPromiseNotKept,     // a job with a promise was bound otherwise
+  kPromiseOverdue,     // a promise was neither kept nor ended in time
+  kQueueLimit,         // a queue was given more than its limit
+  kQueueQuota,         // work that cannot be displaced was given more than the quota of its queue
 };
-inline constexpr size_t kRuleCount = 17;
+inline constexpr size_t kRuleCount = 25;
 std::string_view to_string(Rule rule);
 
 struct Violation {
@@ -71,12 +80,25 @@ class Checker {
  private:
   void report(Rule rule, base::Instant at, std::string sentence);
   void judge_bind(const model::Bind& bind, base::Instant now);
+  // `kept`: the place was promised to the pod, so what is promised to others is not in its way.
   bool judge_binding(const model::PodBinding& binding, const LedgerJob& job, LedgerPod& pod,
-                     base::Instant now);
+                     bool kept, base::Instant now);
   bool judge_devices(const model::PodBinding& binding, LedgerNode& node, const LedgerPod& pod,
-                     base::Instant now);
+                     bool kept, base::Instant now);
   void judge_levels(const LedgerJob& job, const std::set<std::string>& bound, base::Instant now);
   void judge_release(const model::Release& release, base::Instant now);
+  void judge_displace(const model::Displace& displace, base::Instant now);
+  void judge_victim(const model::Displace& displace, const model::Victim& victim,
+                    base::Instant now);
+  void judge_right(const LedgerJob& winner, const model::Victim& victim, const LedgerJob& job,
+                   bool beyond_quota, base::Instant now);
+  void judge_promised(const model::Displace& displace, base::Instant now);
+  void judge_room(const model::Displace& displace, base::Instant now);
+  bool judge_promise_kept(const model::Bind& bind, LedgerJob& job, base::Instant now);
+  void judge_promise_end(const model::PromiseEnded& ended, base::Instant now);
+  // Limits and quotas of the job's queue and those above it.
+  void judge_queues(const LedgerJob& job, base::Instant now);
+  void inspect_promises(base::Instant now);
   void inspect_job(const std::string& id, base::Instant now);
   void inspect_pod(const model::ClusterState& state, const std::string& id, base::Instant now);
   void inspect_node(const model::ClusterState& state, const std::string& name, base::Instant now);
@@ -90,6 +112,7 @@ class Checker {
   std::array<int64_t, kRuleCount> counts_{};
   std::vector<Violation> violations_;
   std::set<std::string> watched_jobs_;  // below their minimum, or not started yet
+  std::set<std::string> promised_jobs_;
 };
 
 }  // namespace mainspring::sim

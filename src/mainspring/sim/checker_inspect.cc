@@ -32,6 +32,7 @@ void Checker::inspect(const model::ClusterState& state, TrueWorld* world, base::
   for (const std::string& job : touched.jobs) watched_jobs_.insert(job);
   const std::set<std::string> watched = watched_jobs_;
   for (const std::string& job : watched) inspect_job(job, now);
+  inspect_promises(now);
   if (world != nullptr) {
     for (const uint32_t node : world->take_touched()) inspect_world_node(*world, node, now);
   }
@@ -88,6 +89,21 @@ void Checker::inspect_job(const std::string& id, base::Instant now) {
            "Job " + id + " has not started since " + std::to_string(last.ms) +
                " ms and was not released.");
     job->last_bind = now;
+  }
+}
+
+void Checker::inspect_promises(base::Instant now) {
+  const std::set<std::string> promised = promised_jobs_;
+  for (const std::string& id : promised) {
+    LedgerJob* job = ledger_.find_job(id);
+    if (job == nullptr || job->promise_until == base::Instant::never()) {
+      promised_jobs_.erase(id);
+    } else if (now > job->promise_until + kDeadlineSlack) {
+      report(Rule::kPromiseOverdue, now,
+             "What was promised to job " + id + " until " + std::to_string(job->promise_until.ms) +
+                 " ms was neither given nor ended.");
+      promised_jobs_.erase(id);
+    }
   }
 }
 

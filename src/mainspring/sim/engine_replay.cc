@@ -59,6 +59,7 @@ class EngineReplay {
   }
 
   base::Result<EngineReplayResult> run() {
+    if (auto ok = forbid_moves(); !ok) return base::failure(ok.error().code, ok.error().message);
     for (const uint32_t node : inputs_.order.nodes) {
       if (auto ok = add_node(inputs_.nodes[node]); !ok) {
         return base::failure(ok.error().code, ok.error().message);
@@ -92,6 +93,17 @@ class EngineReplay {
   }
 
  private:
+  // In a static world nothing ends, so nothing can be moved either.
+  base::Status forbid_moves() {
+    model::CoreConfig config;
+    config.consolidate_lost_max = {};
+    model::Event event;
+    event.body = model::ConfigChanged{config};
+    if (auto ok = state_.apply(event); !ok) return ok;
+    if (checker_) checker_->observe(event, true, {});
+    return {};
+  }
+
   base::Status add_node(const OpenbNode& node) {
     model::Event event;
     event.body = model::NodeChanged{spec_of(node)};

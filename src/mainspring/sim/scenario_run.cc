@@ -91,6 +91,8 @@ base::Result<SimulationInputs> simulation_inputs(const config::Scenario& scenari
                                                  RowTally& skipped) {
   SimulationInputs inputs{.config = scenario.config,
                           .nodes = scenario.nodes,
+                          .queues = scenario.queues,
+                          .queue_changes = scenario.queue_changes,
                           .jobs = config::draw_jobs(scenario, seed),
                           .faults = scenario.faults,
                           .chances = scenario.chances,

@@ -38,12 +38,15 @@ base::Result<std::unique_ptr<Simulator>> Simulator::create(SimulationInputs inpu
   return made;
 }
 
-// The scheduler starts with what it finds: configuration and nodes.
+// The scheduler starts with what it finds: configuration, nodes and queues.
 base::Status Simulator::begin() {
   std::vector<model::EventBody> found;
   found.emplace_back(model::ConfigChanged{inputs_.config});
   for (const WorldNode& node : world_.nodes()) {
     found.emplace_back(model::NodeChanged{world_.report(node)});
+  }
+  for (const model::QueueSpec& queue : inputs_.queues) {
+    found.emplace_back(model::QueueChanged{queue});
   }
   for (model::EventBody& body : found) {
     model::Event event;
@@ -58,9 +61,23 @@ base::Status Simulator::begin() {
     }
     options_.record->end_snapshot();
   }
+  plan_queue_changes();
   put_next_arrival();
   faults_.plan(inputs_.faults);
   return {};
+}
+
+void Simulator::plan_queue_changes() {
+  for (const config::TimedQueueChange& change : inputs_.queue_changes) {
+    agenda_.put(change.at, [this, change] {
+      const std::string order = "queue:" + change.queue.name;
+      if (change.gone) {
+        delivery_.send(model::QueueGone{change.queue.name}, order);
+      } else {
+        delivery_.send(model::QueueChanged{change.queue}, order);
+      }
+    });
+  }
 }
 
 void Simulator::put_next_arrival() {

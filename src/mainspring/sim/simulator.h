@@ -36,6 +36,8 @@ using Decide = std::function<model::Plan(model::ClusterState&, base::Instant)>;
 struct SimulationInputs {
   model::CoreConfig config;
   std::vector<model::NodeSpec> nodes;
+  std::vector<model::QueueSpec> queues;
+  std::vector<config::TimedQueueChange> queue_changes;
   std::vector<config::ScenarioJob> jobs;  // by `spec.submitted_at`
   std::vector<config::TimedFault> faults;
   config::FaultChances chances;
@@ -88,6 +90,7 @@ class Simulator {
   void deliver(const model::Event& event);
   void decide();
   void put_next_arrival();
+  void plan_queue_changes();
   [[nodiscard]] bool nothing_left() const;
 
   SimulationInputs inputs_;
