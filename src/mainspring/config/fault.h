@@ -25,6 +25,8 @@ enum class FaultKind : uint8_t {
   kPodNeverStarts,  // the next `count` pods of the job that are bound never come up
   kPodFailed,       // `count` running pods of the job fail at once
   kJobRemoved,      // its owner deletes the job
+  kEvictionStuck,   // the next `count` pods of the job that are asked to stop do not go
+  kEvictionFreed,   // those go now
 };
 
 // One per value of FaultKind, as written in scenario files.

@@ -11,7 +11,7 @@ namespace {
 using enum ExpectationKind;
 
 // What stands in the field that makes the statement.
-enum class Value : uint8_t { kTime, kNumber, kTrue, kLevel, kNodes };
+enum class Value : uint8_t { kTime, kNumber, kTrue, kLevel, kNodes, kJob };
 
 struct KindRow {
   ExpectationKind kind;
@@ -38,6 +38,13 @@ constexpr std::array kKinds = {
     KindRow{kInvariantViolations, "invariant_violations", Value::kNumber, false, false},
     KindRow{kUtilisationAtLeast, "utilisation_at_least", Value::kNumber, false, false},
     KindRow{kSameHash, "same_hash", Value::kTrue, false, false},
+    KindRow{kDisplaced, "displaced", Value::kNumber, false, false},
+    KindRow{kDisplacedAtMost, "displaced_at_most", Value::kNumber, false, false},
+    KindRow{kDisplacedBy, "displaced_by", Value::kJob, true, false},
+    KindRow{kLostGpuSecondsAtMost, "lost_gpu_seconds_at_most", Value::kNumber, false, false},
+    KindRow{kPromisesEnded, "promises_ended", Value::kNumber, false, false},
+    KindRow{kHoldingGpus, "holding_gpus", Value::kNumber, false, true},
+    KindRow{kQueueHoldsAtLeast, "queue_holds_at_least", Value::kNumber, false, true},
 };
 
 const KindRow* kind_of(const Section& section) {
@@ -126,6 +133,12 @@ void read_value(const Section& section, const KindRow& row, const Scenario& scen
     case Value::kNodes:
       expectation.nodes = read_nodes(section, scenario);
       return;
+    case Value::kJob:
+      expectation.other = section.text(row.word);
+      if (!names_job(scenario, expectation.other)) {
+        section.report(row.word, "there is no job '" + expectation.other + "'");
+      }
+      return;
   }
 }
 
@@ -140,8 +153,13 @@ void check_companions(const Section& section, const KindRow& row) {
   }
   if (row.needs_job && !section.has("job"))
     section.report("job", "is missing; expected a job's id");
-  const bool whole_run =
-      row.kind == kInvariantViolations || row.kind == kUtilisationAtLeast || row.kind == kSameHash;
+  const bool of_queue = row.kind == kHoldingGpus || row.kind == kQueueHoldsAtLeast;
+  if (section.has("queue") != of_queue) {
+    section.report("queue", of_queue ? "is missing; expected a queue" : of);
+  }
+  const bool whole_run = of_queue || row.kind == kInvariantViolations ||
+                         row.kind == kUtilisationAtLeast || row.kind == kSameHash ||
+                         row.kind == kPromisesEnded;
   if (whole_run && section.has("job")) section.report("job", of);
 }
 
@@ -153,6 +171,7 @@ void read_expectation(const Section& section, Scenario& scenario) {
   const KindRow* row = kind_of(section);
   if (row == nullptr) return;
   Expectation expectation{.kind = row->kind, .job = section.text("job")};
+  expectation.queue = section.text("queue");
   expectation.line = section.node().line;
   check_companions(section, *row);
   if (section.has("job") && !names_job(scenario, expectation.job)) {

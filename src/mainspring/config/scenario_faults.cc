@@ -32,6 +32,8 @@ constexpr std::array kKinds = {
     KindRow{kPodNeverStarts, "pod_never_starts", Target::kJob},
     KindRow{kPodFailed, "pod_failed", Target::kJob},
     KindRow{kJobRemoved, "job_removed", Target::kJob},
+    KindRow{kEvictionStuck, "eviction_stuck", Target::kJob},
+    KindRow{kEvictionFreed, "eviction_freed", Target::kJob},
 };
 
 const KindRow* kind_of(const Section& section) {
@@ -111,7 +113,8 @@ void read_fault(const Section& section, Scenario& scenario) {
   fault.count = section.amount("count");
   fault.memory_bytes = section.amount("memory");
   const bool counts = row->kind == kNodeGpus || row->kind == kBindRefused ||
-                      row->kind == kPodNeverStarts || row->kind == kPodFailed;
+                      row->kind == kPodNeverStarts || row->kind == kPodFailed ||
+                      row->kind == kEvictionStuck;
   if (section.has("count") && !counts) {
     section.report("count", "has no meaning for " + std::string(row->word));
   }

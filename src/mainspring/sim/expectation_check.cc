@@ -30,6 +30,8 @@ bool is_of_a_moment(const Expectation& expectation) {
     case ExpectationKind::kPendingAt:
     case ExpectationKind::kHoldingPods:
     case ExpectationKind::kRunningPods:
+    case ExpectationKind::kHoldingGpus:
+    case ExpectationKind::kQueueHoldsAtLeast:
       return true;
     default:
       return false;
@@ -53,6 +55,8 @@ std::string value_of(const Expectation& expectation) {
       for (const std::string& node : expectation.nodes) nodes += (nodes.empty() ? "" : ", ") + node;
       return nodes;
     }
+    case ExpectationKind::kDisplacedBy:
+      return expectation.other;
     case ExpectationKind::kUtilisationAtLeast:
       return std::to_string(expectation.count) + " thousandths";
     default:
@@ -62,9 +66,12 @@ std::string value_of(const Expectation& expectation) {
 
 std::string statement_of(const Expectation& expectation) {
   std::string text = expectation.job.empty() ? "" : expectation.job + " ";
+  if (!expectation.queue.empty()) text += expectation.queue + " ";
   text += std::string(to_string(expectation.kind)) + " " + value_of(expectation);
   const bool counts = expectation.kind == ExpectationKind::kHoldingPods ||
                       expectation.kind == ExpectationKind::kRunningPods ||
+                      expectation.kind == ExpectationKind::kHoldingGpus ||
+                      expectation.kind == ExpectationKind::kQueueHoldsAtLeast ||
                       expectation.kind == ExpectationKind::kStartedJobs;
   if (counts && expectation.at != Instant::never()) text += " at " + text_of(expectation.at);
   if (expectation.verdict) text += ", " + std::string(model::to_string(*expectation.verdict));
@@ -123,6 +130,7 @@ std::vector<Finding> ExpectationCheck::finish(uint64_t second_hash) {
 
 ExpectationCheck::Answer ExpectationCheck::at_moment(const Expectation& expectation) {
   if (expectation.kind == ExpectationKind::kPendingAt) return pending(expectation);
+  if (!expectation.queue.empty()) return of_queue(expectation);
   int64_t pods = 0;
   if (expectation.kind == ExpectationKind::kHoldingPods) {
     for (const model::Job& job : run_.state().jobs()) {
@@ -137,6 +145,15 @@ ExpectationCheck::Answer ExpectationCheck::at_moment(const Expectation& expectat
     }
   }
   return {pods == expectation.count, std::to_string(pods) + " pods"};
+}
+
+ExpectationCheck::Answer ExpectationCheck::of_queue(const Expectation& expectation) const {
+  const model::Queues& queues = run_.state().queues();
+  const model::QueueIx queue = queues.find(expectation.queue);
+  const int64_t milli = queue.valid() ? queues.row(queue).held(model::kGpuDimension) : 0;
+  const int64_t wanted = expectation.count * model::kWholeGpuMilli;
+  const bool exactly = expectation.kind == ExpectationKind::kHoldingGpus;
+  return {exactly ? milli == wanted : milli >= wanted, std::to_string(milli) + " milli-GPU"};
 }
 
 ExpectationCheck::Answer ExpectationCheck::pending(const Expectation& expectation) {
@@ -172,6 +189,7 @@ ExpectationCheck::Answer ExpectationCheck::at_end(const Expectation& expectation
     case ExpectationKind::kWithin:
     case ExpectationKind::kDomainsAtMost:
     case ExpectationKind::kOnNodes:
+    case ExpectationKind::kDisplacedBy:
       return of_each_job(expectation);
     case ExpectationKind::kSameHash:
       return {second_hash == run_.run_hash(),
@@ -185,11 +203,15 @@ ExpectationCheck::Answer ExpectationCheck::counted(const Expectation& expectatio
   int64_t started = 0;
   int64_t releases = 0;
   int64_t repairs = 0;
+  int64_t displaced = 0;
+  int64_t lost_gpu_ms = 0;
   for (const JobRecord& record : run_.jobs()) {
     if (!concerns(expectation, record)) continue;
     if (record.started_at != Instant::never() && record.started_at <= expectation.at) ++started;
     releases += record.releases;
     repairs += record.repairs;
+    displaced += static_cast<int64_t>(record.displaced_by.size());
+    lost_gpu_ms += record.lost_gpu_ms;
   }
   const int64_t count = expectation.count;
   switch (expectation.kind) {
@@ -199,6 +221,16 @@ ExpectationCheck::Answer ExpectationCheck::counted(const Expectation& expectatio
       return {releases == count, std::to_string(releases) + " releases"};
     case ExpectationKind::kRepairs:
       return {repairs >= count, std::to_string(repairs) + " repairs"};
+    case ExpectationKind::kDisplaced:
+      return {displaced == count, std::to_string(displaced) + " times"};
+    case ExpectationKind::kDisplacedAtMost:
+      return {displaced <= count, std::to_string(displaced) + " times"};
+    case ExpectationKind::kLostGpuSecondsAtMost:
+      return {lost_gpu_ms <= count * 1000, std::to_string(lost_gpu_ms / 1000) + " GPU seconds"};
+    case ExpectationKind::kPromisesEnded: {
+      const int64_t ended = run_.statistics().counters.promises_ended;
+      return {ended == count, std::to_string(ended) + " promises"};
+    }
     case ExpectationKind::kInvariantViolations: {
       const Checker& checker = run_.checker();
       std::string found = std::to_string(checker.violation_count());
@@ -210,6 +242,15 @@ ExpectationCheck::Answer ExpectationCheck::counted(const Expectation& expectatio
       return {used >= count, std::to_string(used) + " thousandths"};
     }
   }
+}
+
+// The job itself, or a copy of what carries the name.
+bool ExpectationCheck::is_among(const std::string& name,
+                                const std::vector<std::string>& ids) const {
+  return std::ranges::any_of(run_.jobs(), [&](const JobRecord& record) {
+    return (record.id == name || record.name == name) &&
+           std::ranges::find(ids, record.id) != ids.end();
+  });
 }
 
 ExpectationCheck::Answer ExpectationCheck::of_each_job(const Expectation& expectation) const {
@@ -230,6 +271,11 @@ ExpectationCheck::Answer ExpectationCheck::of_one_job(const Expectation& expecta
   const bool started = job.started_at != Instant::never();
   const std::string start = "started: " + text_of(job.started_at);
   switch (expectation.kind) {
+    case ExpectationKind::kDisplacedBy: {
+      std::string winners;
+      for (const std::string& id : job.displaced_by) winners += (winners.empty() ? "" : ", ") + id;
+      return {is_among(expectation.other, job.displaced_by), "displaced by: " + winners};
+    }
     case ExpectationKind::kStartsBy:
       return {started && job.started_at <= expectation.at, start};
     case ExpectationKind::kStartsAfter:

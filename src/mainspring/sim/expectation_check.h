@@ -41,6 +41,8 @@ class ExpectationCheck {
   [[nodiscard]] Answer of_places(const config::Expectation& expectation,
                                  const JobRecord& job) const;
   [[nodiscard]] Answer pending(const config::Expectation& expectation);
+  [[nodiscard]] Answer of_queue(const config::Expectation& expectation) const;
+  [[nodiscard]] bool is_among(const std::string& name, const std::vector<std::string>& ids) const;
   [[nodiscard]] Answer counted(const config::Expectation& expectation) const;
 
   const config::Scenario& scenario_;

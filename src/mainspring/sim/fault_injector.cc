@@ -43,6 +43,8 @@ void FaultInjector::happen(const config::TimedFault& fault) {
     case FaultKind::kPodNeverStarts:
     case FaultKind::kPodFailed:
     case FaultKind::kJobRemoved:
+    case FaultKind::kEvictionStuck:
+    case FaultKind::kEvictionFreed:
       happen_to_job(fault);
       return;
     default:
@@ -120,6 +122,12 @@ void FaultInjector::happen_to_job(const config::TimedFault& fault) {
       return;
     case FaultKind::kPodFailed:
       lives_.fail_running(job, fault.count);
+      return;
+    case FaultKind::kEvictionStuck:
+      lives_.hold_stops(job, fault.count);
+      return;
+    case FaultKind::kEvictionFreed:
+      lives_.let_stops_go(job);
       return;
     default:
       lives_.remove(job);
