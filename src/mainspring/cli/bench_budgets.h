@@ -43,5 +43,10 @@ Measurement measure_gang_512_preferred_rack();
 Measurement measure_gangs_10x5000();
 Measurement measure_never_fits_500_full();
 Measurement measure_restart();
+Measurement measure_reclaim_1_of_4000();
+Measurement measure_reclaim_4000_gpus_for_gang();
+Measurement measure_consolidate_41x10();
+Measurement measure_never_fits_gang_500_full();
+Measurement measure_cycle_idle_1000_queues();
 
 }  // namespace mainspring::cli

@@ -7,76 +7,18 @@
 #include "mainspring/base/check.h"
 #include "mainspring/base/rng.h"
 #include "mainspring/cli/bench_budgets.h"
-#include "mainspring/cli/bench_world.h"
-#include "mainspring/engine/cycle.h"
+#include "mainspring/cli/bench_cluster.h"
 
 namespace mainspring::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Milliseconds = std::chrono::duration<double, std::milli>;
 
 constexpr uint64_t kSeed = 42;
-
-size_t pods_bound(const model::Plan& plan) {
-  size_t count = 0;
-  for (const model::Decision& decision : plan.decisions) {
-    if (const auto* bind = std::get_if<model::Bind>(&decision)) count += bind->pods.size();
-  }
-  return count;
-}
-
-// A cluster with its engine; what is submitted is timed from the event to the plan.
-class World {
- public:
-  World(const TreeShape& tree, const NodeForm& form) {
-    add_tree(state_, tree, form);
-    (void)engine_.run_cycle(state_, {});
-  }
-
-  double submit_ms(model::JobSpec job, model::Plan& plan) {
-    const auto begin = Clock::now();
-    feed(state_, model::JobChanged{std::move(job)});
-    plan = engine_.run_cycle(state_, {});
-    return Milliseconds(Clock::now() - begin).count();
-  }
-
-  void submit(const model::JobSpec& job, size_t pods_expected) {
-    model::Plan plan;
-    (void)submit_ms(job, plan);
-    MAINSPRING_CHECK(pods_bound(plan) == pods_expected, "a benchmark's job was not placed");
-  }
-
-  // The job's pods end and it is deleted.
-  void remove(const model::JobSpec& job) {
-    feed(state_, model::JobGone{job.id});
-    for (const model::PodSpec& pod : job.pods) {
-      const model::PodIx index = state_.find_pod(pod.id);
-      if (!index.valid()) continue;
-      feed(state_, model::PodGone{.pod = pod.id,
-                                  .incarnation = state_.pod(index).incarnation,
-                                  .end = model::PodEnd::kRemoved});
-    }
-    (void)engine_.run_cycle(state_, {});
-  }
-
-  model::ClusterState& state() { return state_; }
-  engine::Engine& engine() { return engine_; }
-
- private:
-  model::ClusterState state_;
-  engine::Engine engine_;
-};
 
 model::JobSpec preferring_rack(model::JobSpec job) {
   job.groups[0].preferred_level = "rack";
   return job;
-}
-
-bool explains(const model::Plan& plan, const std::string& job, model::VerdictKind kind) {
-  return std::any_of(plan.explanations.begin(), plan.explanations.end(), [&](const auto& entry) {
-    return entry.job == job && entry.verdict.kind == kind;
-  });
 }
 
 }  // namespace
@@ -84,7 +26,7 @@ bool explains(const model::Plan& plan, const std::string& job, model::VerdictKin
 // 12,500 nodes × 8 GPUs with 20,000 pods of one to four GPUs; then jobs of a whole node come and
 // go.
 Measurement measure_place_8gpu_job() {
-  World world({.zones = 5, .blocks = 25, .racks = 25, .nodes = 4}, {});
+  BenchCluster world({.zones = 5, .blocks = 25, .racks = 25, .nodes = 4}, {});
   base::Rng rng(kSeed);
   for (int number = 0; number < 20'000; ++number) {
     const auto gpus = static_cast<uint32_t>(rng.between(1, 4));
@@ -104,7 +46,7 @@ Measurement measure_place_8gpu_job() {
 
 // 4 zones × 8 blocks × 8 racks × 2 nodes, empty; the gang takes all of it.
 Measurement measure_gang_512_preferred_rack() {
-  World world({.zones = 4, .blocks = 8, .racks = 8, .nodes = 2}, {});
+  BenchCluster world({.zones = 4, .blocks = 8, .racks = 8, .nodes = 2}, {});
   std::vector<double> samples;
   for (int number = 0; number < 100; ++number) {
     const model::JobSpec job =
@@ -122,8 +64,8 @@ Measurement measure_gangs_10x5000() {
   std::vector<double> rates;
   constexpr size_t kPods = 50'000;
   for (int round = 0; round < 5; ++round) {
-    World world({.zones = 5, .blocks = 10, .racks = 10, .nodes = 10},
-                {.gpus = 0, .cpu_milli = 32'000});
+    BenchCluster world({.zones = 5, .blocks = 10, .racks = 10, .nodes = 10},
+                       {.gpus = 0, .cpu_milli = 32'000});
     for (int gang = 0; gang < 10; ++gang) {
       const model::JobSpec job = uniform_job(fmt::format("gang-{}", gang), 5000, gpu_shape(0));
       feed(world.state(), model::JobChanged{job});
@@ -140,7 +82,7 @@ Measurement measure_gangs_10x5000() {
 // 500 nodes, every GPU taken. One job could never run here, another only when others end; the
 // slower of the two answers counts.
 Measurement measure_never_fits_500_full() {
-  World world({.zones = 5, .blocks = 5, .racks = 5, .nodes = 4}, {});
+  BenchCluster world({.zones = 5, .blocks = 5, .racks = 5, .nodes = 4}, {});
   world.submit(uniform_job("tenants", 4000, gpu_shape(1)), 4000);
   std::vector<double> never;
   std::vector<double> not_now;

@@ -74,11 +74,7 @@ PodCharge ClusterState::charge_of(ShapeIx shape_index, NodeIx node_index,
     const Gpu& gpu = node.gpus[static_cast<size_t>(std::countr_zero(rest))];
     const int64_t milli = gpu_take(shape, gpu).milli;
     charge.base[kGpuDimension] += milli;
-    const auto dimension = static_cast<uint8_t>(kModelDimension + gpu.model);
-    if (charge.models.empty() || charge.models.back().first != dimension) {
-      charge.models.emplace_back(dimension, 0);
-    }
-    charge.models.back().second += milli;
+    charge.add_model(static_cast<uint32_t>(kModelDimension + gpu.model), milli);
   }
   return charge;
 }

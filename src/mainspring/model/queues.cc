@@ -29,7 +29,9 @@ void add_to(Amounts& amounts, size_t dimension, int64_t by) {
 
 void add_to(Amounts& amounts, const PodCharge& charge, int64_t sign) {
   for (size_t i = 0; i < kModelDimension; ++i) add_to(amounts, i, sign * charge.base[i]);
-  for (const auto& [dimension, amount] : charge.models) add_to(amounts, dimension, sign * amount);
+  for (uint32_t i = 0; i < charge.model_count; ++i) {
+    add_to(amounts, charge.models[i].dimension, sign * charge.models[i].amount);
+  }
 }
 
 void fade(std::vector<PastUse>& past) {

@@ -15,6 +15,7 @@
 #include "mainspring/base/instant.h"
 #include "mainspring/base/result.h"
 #include "mainspring/model/queue_spec.h"
+#include "mainspring/model/spec.h"
 
 // The ownership tree with its books: who uses how much now, and who used how much.
 //
@@ -34,11 +35,22 @@ inline constexpr size_t kCpuDimension = 1;
 inline constexpr size_t kMemoryDimension = 2;
 inline constexpr size_t kModelDimension = 3;
 
-// What one pod takes of a queue.
+// What one pod takes of a queue. Made for every booking, so it stays off the heap.
 struct PodCharge {
+  struct OfModel {
+    uint32_t dimension;
+    int64_t amount;
+  };
   std::array<int64_t, kModelDimension> base{};
-  // (dimension, amount), each model once.
-  std::vector<std::pair<uint8_t, int64_t>> models;
+  uint32_t model_count = 0;
+  std::array<OfModel, kGpusPerNodeMax> models;  // the first `model_count`
+
+  void add_model(uint32_t dimension, int64_t amount) {
+    if (model_count == 0 || models[model_count - 1].dimension != dimension) {
+      models[model_count++] = {dimension, 0};
+    }
+    models[model_count - 1].amount += amount;
+  }
 };
 
 enum class QueueBook : uint8_t {
