@@ -75,14 +75,18 @@ void Checker::judge_displace(const model::Displace& displace, base::Instant now)
     report(Rule::kWrongRight, now,
            "Others were displaced for job " + displace.job + ", which forbids it.");
   }
-  if (now < winner->retry_at || winner->releasing) {
+  // Who was displaced just now may displace others in turn, while its own pods stop.
+  const bool turned = !winner->displaced_at.empty() && winner->displaced_at.back() == now;
+  if (now < winner->retry_at || (winner->releasing && !turned)) {
     report(Rule::kBackoffIgnored, now,
            "Others were displaced for job " + displace.job + ", which waits until " +
                std::to_string(winner->retry_at.ms) + " ms or goes.");
   }
-  if (displace.victims.empty()) {
+  if (displace.victims.empty() != (displace.rule == model::DisplaceRule::kHold)) {
     report(Rule::kWrongPromise, now,
-           "Places were promised to job " + displace.job + ", and nobody stops for it.");
+           "Places were promised to job " + displace.job +
+               (displace.victims.empty() ? ", and nobody stops for it."
+                                         : " that others leave anyway, but some stop for it."));
   }
   const bool beyond_quota = is_beyond_quota(ledger_, winner->spec);
   for (const model::Victim& victim : displace.victims) {
@@ -185,10 +189,10 @@ void Checker::judge_promised(const model::Displace& displace, base::Instant now)
     const bool moves = std::ranges::any_of(displace.victims, [&](const model::Victim& victim) {
       return victim.rule == model::DisplaceRule::kConsolidate && victim.job == pod->job;
     });
-    const bool waits =
-        pod->phase == LedgerPhase::kPending && pod->incarnation == place.incarnation;
-    const bool expected = moves ? waits || pod->phase == LedgerPhase::kStopping
-                                : waits && pod->job == displace.job;
+    const bool waits = pod->phase == LedgerPhase::kPending && pod->incarnation == place.incarnation;
+    const bool stops = pod->phase == LedgerPhase::kStopping;
+    const bool wins = pod->job == displace.job && (waits || (winner.releasing && stops));
+    const bool expected = wins || (moves && (waits || stops));
     if (!expected) {
       report(Rule::kWrongPromise, now, told + ", which it does not wait for.");
       continue;

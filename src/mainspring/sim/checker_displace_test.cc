@@ -179,6 +179,37 @@ TEST_F(CheckerDisplaceTest, PromisesWithoutAVictim) {
   EXPECT_EQ(judged(none, Rule::kWrongPromise), 2) << "nobody stops, and it does not fit";
 }
 
+TEST_F(CheckerDisplaceTest, WhatOthersLeaveAnyway) {
+  judge(good());
+  now_ = Instant{300'000};
+  judge(model::PromiseEnded{"high", model::PromiseEnd::kLate, now_});
+  model::Displace hold = good();
+  hold.victims.clear();
+  hold.rule = DisplaceRule::kHold;
+  hold.until = Instant{600'000};
+  EXPECT_EQ(judged(hold, Rule::kWrongPromise), 0);
+  judge(model::PromiseEnded{"high", model::PromiseEnd::kBroken, now_});
+  model::Displace both = good();
+  both.rule = DisplaceRule::kHold;
+  EXPECT_EQ(judged(both, Rule::kWrongPromise), 1);
+}
+
+TEST_F(CheckerDisplaceTest, ADisplacedJobMayDisplaceAtOnce) {
+  judge(good());
+  apply(model::NodeChanged{node_of("n2")});
+  model::JobSpec idle = job_of("idle", "other", 2, 0);
+  apply(model::JobChanged{idle});
+  judge(model::Bind{"idle", {{"idle-0", 0, "n2", {"g0"}}, {"idle-1", 0, "n2", {"g1"}}}});
+  model::Displace turn{.job = "low", .queue = "team", .rule = DisplaceRule::kReclaim};
+  turn.victims = {{.job = "idle", .rule = DisplaceRule::kReclaim}};
+  turn.victims[0].pods = {{"idle-0", 0}, {"idle-1", 0}};
+  turn.promised = {{"low-0", 1, "n2", {"g0"}}, {"low-1", 1, "n2", {"g1"}}};
+  turn.until = Instant{300'000};
+  judge(turn);
+  EXPECT_EQ(checker_.count(Rule::kBackoffIgnored), 0);
+  EXPECT_EQ(checker_.count(Rule::kWrongPromise), 0);
+}
+
 TEST_F(CheckerDisplaceTest, PromisesThatDoNotFit) {
   model::Displace elsewhere = good();
   for (model::PodBinding& place : elsewhere.promised) place.node = "n1";

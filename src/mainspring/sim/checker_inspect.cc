@@ -69,15 +69,17 @@ void Checker::inspect_job(const std::string& id, base::Instant now) {
   const base::Duration allowed{ledger_.config().gang_start_timeout.ms + kDeadlineSlack.ms};
   const bool whole = tree_minimum_met(job->spec, ledger_.counting(*job, false));
   const bool started = tree_minimum_met(job->spec, ledger_.counting(*job, true));
-  if (whole) job->below_since = base::Instant::never();
-  if (!whole && job->below_since == base::Instant::never()) job->below_since = now;
+  // A member that stops holds its part until it is gone; then the time to replace it begins.
+  const bool held = tree_minimum_met(job->spec, ledger_.holding(*job));
+  if (whole || held) job->below_since = base::Instant::never();
+  if (!whole && !held && job->below_since == base::Instant::never()) job->below_since = now;
   if (started) job->unstarted_since = base::Instant::never();
   if (!started && job->unstarted_since == base::Instant::never()) job->unstarted_since = now;
   if (started) {
     watched_jobs_.erase(id);
     return;
   }
-  if (!whole && now > job->below_since + allowed) {
+  if (!whole && !held && now > job->below_since + allowed) {
     report(Rule::kHeldBelowMinimum, now,
            "Job " + id + " holds places below its minimum since " +
                std::to_string(job->below_since.ms) + " ms.");

@@ -57,6 +57,15 @@ std::vector<uint8_t> Ledger::counting(const LedgerJob& job, bool started) const 
   return counts;
 }
 
+std::vector<uint8_t> Ledger::holding(const LedgerJob& job) const {
+  std::vector<uint8_t> holds(job.spec.pods.size(), 0);
+  for (size_t i = 0; i < holds.size(); ++i) {
+    const auto pod = pods_.find(job.spec.pods[i].id);
+    holds[i] = pod != pods_.end() && pod->second.phase != LedgerPhase::kPending;
+  }
+  return holds;
+}
+
 // Adds the pod's amounts to its node, or takes them away.
 void Ledger::book(const LedgerPod& pod, int64_t sign) {
   LedgerNode& node = nodes_[pod.node];

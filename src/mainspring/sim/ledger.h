@@ -93,6 +93,8 @@ class Ledger {
 
   // By pod of the job: whether it counts towards the minimum; `started` asks for more than a place.
   [[nodiscard]] std::vector<uint8_t> counting(const LedgerJob& job, bool started) const;
+  // By pod of the job: whether it holds a place, stopping or not, or is done.
+  [[nodiscard]] std::vector<uint8_t> holding(const LedgerJob& job) const;
 
   // What changed since the last call, each name once.
   struct Touched {
