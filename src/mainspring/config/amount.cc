@@ -55,6 +55,7 @@ constexpr Unit kByteUnits[] = {
 constexpr Unit kShareUnits[] = {{"", 1000}};
 constexpr Unit kRatioUnits[] = {{"", 1000}, {"%", 10}, {" %", 10}};
 constexpr Unit kProbabilityUnits[] = {{"", 1'000'000}, {"%", 10'000}, {" %", 10'000}};
+constexpr Unit kPercentUnits[] = {{"%", 10'000}, {" %", 10'000}};
 constexpr Unit kDurationUnits[] = {
     {"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}};
 
@@ -64,12 +65,15 @@ std::span<const Unit> units_of(AmountKind kind) {
       return kCpuUnits;
     case AmountKind::kBytes:
       return kByteUnits;
+    case AmountKind::kGpus:
     case AmountKind::kShare:
       return kShareUnits;
     case AmountKind::kRatio:
       return kRatioUnits;
     case AmountKind::kProbability:
       return kProbabilityUnits;
+    case AmountKind::kPercent:
+      return kPercentUnits;
     case AmountKind::kDuration:
       return kDurationUnits;
     case AmountKind::kCount:
@@ -204,12 +208,16 @@ std::string_view expected_form(AmountKind kind) {
       return "CPUs such as 2, 0.5 or 500m";
     case AmountKind::kBytes:
       return "bytes with a unit such as 16Gi, 2000Mi or 80GB";
+    case AmountKind::kGpus:
+      return "GPUs such as 8 or 1.5, in steps of 0.001";
     case AmountKind::kShare:
       return "a part of one GPU such as 0.5, in steps of 0.001";
     case AmountKind::kRatio:
       return "a ratio such as 1.3 or 95 %, in steps of 0.001";
     case AmountKind::kProbability:
       return "a probability such as 0.01 or 1 %, in steps of 0.000001";
+    case AmountKind::kPercent:
+      return "a part such as 60 %, in steps of 0.0001 %";
     case AmountKind::kDuration:
       return "a duration such as 10s, 5m, 1h30m or 2d";
   }
@@ -234,11 +242,14 @@ std::string format_amount(int64_t amount, AmountKind kind) {
       return amount % 1000 == 0 ? std::to_string(amount / 1000) : std::to_string(amount) + "m";
     case AmountKind::kBytes:
       return format_bytes(amount);
+    case AmountKind::kGpus:
     case AmountKind::kShare:
     case AmountKind::kRatio:
       return with_fraction(amount, 1000);
     case AmountKind::kProbability:
       return with_fraction(amount, 1'000'000);
+    case AmountKind::kPercent:
+      return with_fraction(amount, 10'000) + " %";
     case AmountKind::kDuration:
       return format_duration(amount);
     case AmountKind::kCount:

@@ -16,9 +16,11 @@ enum class AmountKind : uint8_t {
   kCount,        // 8                     things
   kCpu,          // 2, 0.5, 500m          milli-CPU
   kBytes,        // 16Gi, 80GB, 2000Mi    bytes
+  kGpus,         // 8, 1.5                thousandths of a device
   kShare,        // 0.5                   thousandths, of one GPU: above 0, below 1
   kRatio,        // 1.3, 95 %             thousandths
   kProbability,  // 0.01, 1 %             millionths
+  kPercent,      // 60 %                  millionths
   kDuration,     // 10s, 5m, 1h30m, 2d    milliseconds
 };
 

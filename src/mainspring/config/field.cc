@@ -54,6 +54,12 @@ std::string form_of(const Field& field) {
       return "duration";
     case FieldType::kDurations:
       return "duration or range";
+    case FieldType::kPriority:
+      return "whole number or name";
+    case FieldType::kQuota:
+      return "amount, part such as `60 %`, or `unlimited`";
+    case FieldType::kLimit:
+      return "amount, or `unlimited`";
     case FieldType::kText:
       return "text";
     case FieldType::kId:
@@ -69,6 +75,8 @@ std::string form_of(const Field& field) {
       return "mapping to whole numbers";
     case FieldType::kOne:
       return link_to(field.section);
+    case FieldType::kNamed:
+      return "mapping of names to " + link_to(field.section);
     case FieldType::kMany:
       return "list of " + link_to(field.section);
     case FieldType::kOneOrMany:

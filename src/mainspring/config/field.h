@@ -20,6 +20,9 @@ enum class FieldType : uint8_t {
   kProbability,
   kDuration,
   kDurations,  // one duration, or a range such as 1s..10s
+  kPriority,   // a whole number, or the name of a priority class
+  kQuota,      // an amount, a part of the parent's, or unlimited
+  kLimit,      // an amount, or unlimited
   kText,       // anything, also several lines
   kId,         // letters, digits and . _ -: what nodes and jobs are called
   kName,       // the same with / and :, as labels and resources have them
@@ -29,6 +32,7 @@ enum class FieldType : uint8_t {
   kLabels,     // a mapping of names to names
   kCounts,     // a mapping of names to whole numbers
   kOne,        // a mapping with the fields of `section`
+  kNamed,      // a mapping of names to these
   kMany,       // a list of these
   kOneOrMany,  // one of these, or a list of them
 };
@@ -44,7 +48,7 @@ struct Field {
   int64_t min = 0;
   int64_t max = 0;
   std::string_view words = "";    // kChoice: "one two three"
-  std::string_view section = "";  // kOne, kMany, kOneOrMany: the title of its table
+  std::string_view section = "";  // kOne, kNamed, kMany, kOneOrMany: the title of its table
 };
 
 struct FieldTable {

@@ -11,6 +11,7 @@
 #include "mainspring/base/result.h"
 #include "mainspring/config/expectation.h"
 #include "mainspring/config/fault.h"
+#include "mainspring/model/queue_spec.h"
 #include "mainspring/model/spec.h"
 
 // A scenario: a cluster, what arrives, what goes wrong, and what must come of it. Plain data, as
@@ -52,6 +53,21 @@ struct JobMix {
   DurationRange run;
 };
 
+// What jobs say with one word.
+struct PriorityClass {
+  std::string name;
+  int32_t value = 0;
+  bool preemptible = true;
+  bool may_displace = true;
+};
+
+// The owner of a queue changes or deletes it during the run.
+struct TimedQueueChange {
+  base::Instant at;
+  model::QueueSpec queue;
+  bool gone = false;  // then only the queue's name counts
+};
+
 enum class ArrivalProcess : uint8_t {
   kPoisson,  // exponential gaps
   kEven,     // equal gaps
@@ -85,6 +101,14 @@ struct OpenbWorkload {
   int64_t distinct_pods = 0;
 };
 
+// Jobs of the public trace of Microsoft's Philly cluster of 2017, on the scenario's nodes.
+struct PhillyWorkload {
+  int64_t jobs_max = 0;    // the first so many, by arrival; 0: all
+  bool by_tenant = false;  // a queue for each virtual cluster, with its part of the GPUs as quota
+  base::Duration checkpoint_interval;  // of every job
+  base::Duration restart_time;
+};
+
 struct Scenario {
   std::string name;
   std::string description;
@@ -97,16 +121,23 @@ struct Scenario {
   PodTimes pod_times;
 
   std::vector<model::NodeSpec> nodes;  // generated and listed ones, in the order of the file
-  std::vector<ScenarioJob> jobs;       // in the order of the file, copies expanded
+  // Parents before their children, except where the file names a parent that comes later.
+  std::vector<model::QueueSpec> queues;
+  std::vector<TimedQueueChange> queue_changes;  // by time
+  std::vector<PriorityClass> priority_classes;
+  std::vector<ScenarioJob> jobs;  // in the order of the file, copies expanded
   std::vector<GeneratedWorkload> generated;
   // A job list in our own plain CSV, relative to the scenario's folder; empty: none.
   std::string trace_csv;
+  std::optional<PhillyWorkload> philly;
   // Then everything above but names and seed is empty.
   std::optional<OpenbWorkload> openb;
 
   std::vector<TimedFault> faults;  // in the order of the file
   FaultChances chances;
   std::vector<Expectation> expectations;
+  // What is legal but perhaps not meant, one sentence each.
+  std::vector<std::string> warnings;
 };
 
 // Reads a scenario. `text` is the content, `file` only names it in messages. An error is one line:

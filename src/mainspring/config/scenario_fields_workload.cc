@@ -20,12 +20,38 @@ constexpr Field kPods{.name = "pods", .type = kOneOrMany, .doc = "its own pods",
 constexpr Field kGroups{
     .name = "groups", .type = kMany, .doc = "groups inside it", .section = "group"};
 constexpr Field kQueue{.name = "queue", .type = kName, .doc = "whose it is", .fallback = "default"};
-constexpr Field kPriority{.name = "priority",
-                          .type = kCount,
-                          .doc = "higher goes first",
-                          .fallback = "0",
-                          .min = 0,
-                          .max = kPriorityMax};
+constexpr Field kTenant{
+    .name = "tenant", .type = kName, .doc = "who submits it; a queue may be for some tenants only"};
+constexpr Field kPriorityField{.name = "priority",
+                               .type = FieldType::kPriority,
+                               .doc = "higher goes first; or one of `priority_classes`",
+                               .fallback = "0",
+                               .min = 0,
+                               .max = kPriorityMax};
+
+constexpr Field kPreemptible{
+    .name = "preemptible",
+    .type = kFlag,
+    .doc =
+        "`false`: never displaced, but then it may not exceed its queue's quota; left out: as "
+        "its priority class says, or `true`"};
+constexpr Field kMayDisplace{
+    .name = "may_displace",
+    .type = kFlag,
+    .doc =
+        "whether others may be displaced for it; left out: as its priority class says, or "
+        "`true`"};
+constexpr Field kCheckpointEvery{.name = "checkpoint_every",
+                                 .type = kDuration,
+                                 .doc = "it saves its work so often; left out: never",
+                                 .min = 1,
+                                 .max = kTimeMax};
+constexpr Field kRestartTime{.name = "restart_time",
+                             .type = kDuration,
+                             .doc = "what being stopped costs it besides the work not saved",
+                             .fallback = "0s",
+                             .min = 0,
+                             .max = kTimeMax};
 
 constexpr Field kWorkload[] = {
     {.name = "jobs", .type = kMany, .doc = "jobs one by one", .section = "job"},
@@ -38,6 +64,7 @@ constexpr Field kWorkload[] = {
      .type = kOne,
      .doc = "pods of a public trace, for `cluster.openb`",
      .section = "openb pods"},
+    {.name = "philly", .type = kOne, .doc = "jobs of a public trace", .section = "philly jobs"},
 };
 
 constexpr Field kJob[] = {
@@ -60,7 +87,12 @@ constexpr Field kJob[] = {
      .min = 0,
      .max = kTimeMax},
     kQueue,
-    kPriority,
+    kTenant,
+    kPriorityField,
+    kPreemptible,
+    kMayDisplace,
+    kCheckpointEvery,
+    kRestartTime,
     {.name = "duration",
      .type = kDuration,
      .doc = "how long its pods run once its minimum runs; left out: to the end of the run",
@@ -218,7 +250,12 @@ constexpr Field kMix[] = {
      .min = 1,
      .max = kPodsMax},
     kQueue,
-    kPriority,
+    kTenant,
+    kPriorityField,
+    kPreemptible,
+    kMayDisplace,
+    kCheckpointEvery,
+    kRestartTime,
     {.name = "duration_mean",
      .type = kDuration,
      .doc = "mean of the exponential distribution that run times are drawn from",

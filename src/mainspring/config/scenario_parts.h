@@ -14,7 +14,15 @@ namespace mainspring::config {
 // After `config.topologies`, whose labels the trees of nodes need.
 void read_cluster(const Section& cluster, Scenario& scenario);
 
+// The priority classes, the queues and what changes of them.
+void read_queues(const Section& file, Scenario& scenario);
+// To whom a job, or a kind of the mix, belongs, and what it may do to others. After the priority
+// classes.
+void read_owner(const Section& section, const std::vector<PriorityClass>& classes,
+                model::JobSpec& spec);
+
 void read_workload(const Section& workload, Scenario& scenario);
+void read_philly(const Section& section, Scenario& scenario);
 
 // The groups, pods and shapes of a job, a group or a kind of the mix, into `spec`; ids of pods are
 // relative to the job's ("workers/3").

@@ -42,6 +42,13 @@ void read_settings(const Section& file, Scenario& scenario) {
     config.retry_backoff_first = timeouts->duration("retry_first");
     config.retry_backoff_max = timeouts->duration("retry_max");
   }
+  if (const auto sharing = file.one("sharing", sharing_table())) {
+    config.usage_half_life = sharing->duration("usage_half_life");
+    config.promise_timeout = sharing->duration("promise_timeout");
+    config.displacements_max = static_cast<int32_t>(sharing->amount("displacements_max"));
+    config.displacements_window = sharing->duration("displacements_window");
+    config.consolidate_lost_max = sharing->duration("consolidate_lost_max");
+  }
   if (const auto times = file.one("pod_times", pod_times_table())) {
     const auto range = [&](std::string_view name) {
       const auto [min, max] = times->durations(name);
@@ -65,7 +72,8 @@ void check_openb(const Section& file, const Scenario& scenario) {
   }
   if (!scenario.openb) return;
   for (const char* field :
-       {"topologies", "gpu_resources", "timeouts", "pod_times", "faults", "chances", "expect"}) {
+       {"topologies", "gpu_resources", "timeouts", "sharing", "pod_times", "priority_classes",
+        "queues", "queue_changes", "faults", "chances", "expect"}) {
     if (file.has(field)) {
       file.report(field, "has no meaning beside `workload.openb`, whose pods only arrive");
     }
@@ -79,6 +87,7 @@ void read_file(const Section& file, Scenario& scenario) {
   scenario.length = file.duration("length");
   read_topologies(file, scenario);
   read_settings(file, scenario);
+  read_queues(file, scenario);
   if (const auto cluster = file.one("cluster", cluster_table())) read_cluster(*cluster, scenario);
   if (const auto workload = file.one("workload", workload_table())) {
     read_workload(*workload, scenario);

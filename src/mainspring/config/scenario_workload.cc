@@ -34,11 +34,6 @@ class JobList {
   size_t pods_ = 0;
 };
 
-void read_owner(const Section& section, model::JobSpec& spec) {
-  spec.queue = section.text("queue");
-  spec.priority = static_cast<int32_t>(section.amount("priority"));
-}
-
 // What the model itself refuses; the form gets a name for the time of the question.
 void check_form(const Section& section, const model::JobSpec& form) {
   if (section.reading().failed()) return;
@@ -47,10 +42,10 @@ void check_form(const Section& section, const model::JobSpec& form) {
   }
 }
 
-void read_job(const Section& section, JobList& list) {
+void read_job(const Section& section, const Scenario& scenario, JobList& list) {
   ScenarioJob job;
   job.name = section.text("id");
-  read_owner(section, job.spec);
+  read_owner(section, scenario.priority_classes, job.spec);
   job.spec.submitted_at = section.instant("at");
   if (section.has("duration")) job.run = section.duration("duration");
   job.spec.expected_run = section.has("expected_duration") ? section.duration("expected_duration")
@@ -69,11 +64,11 @@ void read_job(const Section& section, JobList& list) {
   }
 }
 
-JobMix read_mix(const Section& section) {
+JobMix read_mix(const Section& section, const Scenario& scenario) {
   JobMix mix;
   mix.name = section.text("name");
   mix.weight = section.amount("weight");
-  read_owner(section, mix.form);
+  read_owner(section, scenario.priority_classes, mix.form);
   mix.run_mean = section.duration("duration_mean");
   const auto [min, max] = section.durations("duration");
   mix.run = {min, max};
@@ -95,7 +90,7 @@ void check_size(const Section& section, const GeneratedWorkload& workload) {
   }
 }
 
-GeneratedWorkload read_generated(const Section& section) {
+GeneratedWorkload read_generated(const Section& section, const Scenario& scenario) {
   constexpr ArrivalProcess kProcesses[] = {ArrivalProcess::kPoisson, ArrivalProcess::kEven,
                                            ArrivalProcess::kDaily};
   GeneratedWorkload workload;
@@ -107,7 +102,7 @@ GeneratedWorkload read_generated(const Section& section) {
   workload.seed = static_cast<uint64_t>(section.amount("seed"));
   std::set<std::string> names;
   for (const Section& kind : section.many("mix", mix_table())) {
-    workload.mix.push_back(read_mix(kind));
+    workload.mix.push_back(read_mix(kind, scenario));
     if (!names.insert(workload.mix.back().name).second) {
       kind.report("name", "there are two kinds with this name");
     }
@@ -146,10 +141,12 @@ model::JobSpec named_job(const model::JobSpec& form, const std::string& id) {
 
 void read_workload(const Section& workload, Scenario& scenario) {
   JobList list(scenario.jobs);
-  for (const Section& section : workload.many("jobs", job_table())) read_job(section, list);
+  for (const Section& section : workload.many("jobs", job_table())) {
+    read_job(section, scenario, list);
+  }
   std::set<std::string> names;
   for (const Section& section : workload.many("generate", generated_jobs_table())) {
-    scenario.generated.push_back(read_generated(section));
+    scenario.generated.push_back(read_generated(section, scenario));
     if (!names.insert(scenario.generated.back().name).second) {
       section.report("name", "there are two generated workloads with this name");
     }
@@ -157,6 +154,12 @@ void read_workload(const Section& workload, Scenario& scenario) {
   if (const auto trace = workload.one("trace", trace_table())) {
     scenario.trace_csv = trace->text("csv");
     if (scenario.trace_csv.empty()) trace->report("csv", "is empty; expected the name of a file");
+  }
+  if (const auto philly = workload.one("philly", philly_table())) {
+    read_philly(*philly, scenario);
+    for (const char* field : {"jobs", "generate", "trace", "openb"}) {
+      if (workload.has(field)) workload.report(field, "has no meaning beside `philly`");
+    }
   }
   const auto openb = workload.one("openb", openb_pods_table());
   if (!openb) return;

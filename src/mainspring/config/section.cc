@@ -56,6 +56,7 @@ bool is_id(std::string_view text) {
 AmountKind amount_kind(FieldType type) {
   switch (type) {
     case FieldType::kCount:
+    case FieldType::kPriority:
       return AmountKind::kCount;
     case FieldType::kCpu:
       return AmountKind::kCpu;
@@ -295,6 +296,23 @@ std::optional<Section> Section::one(std::string_view name, const FieldTable& tab
   const YamlNode* found = node_.find(name);
   if (found == nullptr) return std::nullopt;
   return Section(reading_, *found, table, path_of(name));
+}
+
+std::vector<std::pair<std::string, Section>> Section::named(std::string_view name,
+                                                            const FieldTable& table) const {
+  std::vector<std::pair<std::string, Section>> sections;
+  const YamlNode* found = node_.find(name);
+  if (found == nullptr) return sections;
+  if (found->kind != YamlNode::Kind::kMap) {
+    report(name, "expected a mapping of names, found " + describe(*found));
+    return sections;
+  }
+  for (size_t i = 0; i < found->items.size(); ++i) {
+    std::string key = checked_name(found->keys[i], path_of(name));
+    Section section(reading_, found->items[i], table, path_of(name) + "." + key);
+    sections.emplace_back(std::move(key), std::move(section));
+  }
+  return sections;
 }
 
 std::vector<Section> Section::many(std::string_view name, const FieldTable& table) const {

@@ -66,6 +66,9 @@ class Section {
   [[nodiscard]] size_t choice(std::string_view name) const;
 
   [[nodiscard]] std::optional<Section> one(std::string_view name, const FieldTable& table) const;
+  // In the order of the file.
+  [[nodiscard]] std::vector<std::pair<std::string, Section>> named(std::string_view name,
+                                                                   const FieldTable& table) const;
   [[nodiscard]] std::vector<Section> many(std::string_view name, const FieldTable& table) const;
 
  private:
