@@ -173,8 +173,9 @@ void Engine::repair(ClusterState& state, Instant now, Plan& plan) {
 
 void Engine::start(ClusterState& state, Instant now, Plan& plan) {
   const policy::QueueOrder order(state, shares_);
-  // Claims change with every start; what was refused in this cycle is not asked again for that.
-  const uint64_t claims = state.claims() + shares_.version();
+  // Claims change with every start; what was refused in this cycle is not asked again for that, but
+  // when somebody was displaced.
+  uint64_t claims = state.claims() + shares_.version();
   while (const auto head = queue_.next_open({state.inventory().gains(), claims, now}, order)) {
     const auto [key, signature] = *head;
     const JobIx job = state.job_index(key.slot);
@@ -190,6 +191,7 @@ void Engine::start(ClusterState& state, Instant now, Plan& plan) {
           {.job = key.id,
            .verdict = {.kind = VerdictKind::kNotNow, .code = model::ReasonCode::kPromised}});
       queue_.sync(state, now);
+      claims = state.claims() + shares_.version();
       continue;
     }
     queue_.refuse(signature, refusal);

@@ -93,6 +93,12 @@ class Engine {
   // another try goes into `refusal`.
   bool try_displace(model::ClusterState& state, model::JobIx job, base::Instant now,
                     model::Plan& plan, policy::Refusal& refusal);
+  // Those who were displaced look for another place at once, and may displace others in turn, so
+  // that one cycle reaches the end of the matter.
+  void settle_displaced(model::ClusterState& state, const policy::Room& room, base::Instant now,
+                        model::Plan& plan);
+  void carry_out_room(model::ClusterState& state, const policy::Room& room, model::JobIx winner,
+                      base::Instant now, model::Plan& plan);
   bool room_is_thinkable(const model::ClusterState& state, model::JobIx job,
                          const policy::Rights& rights) const;
   std::optional<policy::Room> find_room(model::ClusterState& state, model::JobIx job,
@@ -107,6 +113,10 @@ class Engine {
   std::unique_ptr<placement::GangSearch> search_;
   policy::JobQueue queue_;
   policy::QueueShares shares_;
+  std::optional<policy::Room> stop_others(model::ClusterState& state, model::JobIx job,
+                                          const policy::Rights& rights, base::Instant now,
+                                          policy::Refusal& refusal);
+  policy::VictimPool& victims(const model::ClusterState& state, base::Instant now);
   // Of this cycle, made when it is first needed.
   std::unique_ptr<policy::VictimPool> victims_;
   // By signature: the answer that every job of the line has.

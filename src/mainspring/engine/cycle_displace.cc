@@ -91,9 +91,47 @@ bool Engine::try_displace(ClusterState& state, JobIx index, Instant now, Plan& p
   refusal.may_displace = true;
   const auto room = find_room(state, index, rights, now, refusal);
   if (!room) return false;
-  counts_.jobs_displaced += static_cast<int64_t>(room->victims.size());
-  plan.decisions.emplace_back(carry_out(state, *room, index, now));
+  carry_out_room(state, *room, index, now, plan);
+  settle_displaced(state, *room, now, plan);
   return true;
+}
+
+policy::VictimPool& Engine::victims(const ClusterState& state, Instant now) {
+  if (!victims_) victims_ = std::make_unique<policy::VictimPool>(state, now);
+  return *victims_;
+}
+
+void Engine::carry_out_room(ClusterState& state, const policy::Room& room, JobIx winner,
+                            Instant now, Plan& plan) {
+  counts_.jobs_displaced += static_cast<int64_t>(room.victims.size());
+  for (const policy::RoomVictim& victim : room.victims) {
+    victims(state, now).add_stopping(victim.pods);
+  }
+  plan.decisions.emplace_back(carry_out(state, room, winner, now));
+}
+
+void Engine::settle_displaced(ClusterState& state, const policy::Room& room, Instant now,
+                              Plan& plan) {
+  std::vector<JobIx> displaced;
+  const auto add = [&](const policy::Room& one) {
+    for (const policy::RoomVictim& victim : one.victims) {
+      const bool moved = victim.rule == model::DisplaceRule::kConsolidate;
+      if (victim.whole && !moved) displaced.push_back(victim.job);
+    }
+  };
+  add(room);
+  policy::Refusal ignored;
+  for (size_t i = 0; i < displaced.size(); ++i) {
+    queue_.sync(state, now);
+    const JobIx index = displaced[i];
+    const policy::Rights rights(state, shares_, index, now);
+    if (rights.from() > now || !room_is_thinkable(state, index, rights)) continue;
+    auto next = policy::await_room(state, *search_, victims(state, now), rights, index, now);
+    if (!next) next = stop_others(state, index, rights, now, ignored);
+    if (!next) continue;
+    carry_out_room(state, *next, index, now, plan);
+    add(*next);
+  }
 }
 
 // Cheap tests that rule out most searches.
@@ -108,26 +146,34 @@ bool Engine::room_is_thinkable(const ClusterState& state, JobIx index,
 std::optional<policy::Room> Engine::find_room(ClusterState& state, JobIx index,
                                               const policy::Rights& rights, Instant now,
                                               policy::Refusal& refusal) {
-  const auto pool = [&]() -> const policy::VictimPool& {
-    if (!victims_) victims_ = std::make_unique<policy::VictimPool>(state, now);
-    return *victims_;
-  };
-  const model::Job& job = state.job(index);
+  const bool thinkable = room_is_thinkable(state, index, rights);
+  if (thinkable) {
+    auto room = policy::await_room(state, *search_, victims(state, now), rights, index, now);
+    if (room) return room;
+  }
   // Moving costs less than stopping, where there is enough room in sum.
+  const model::Job& job = state.job(index);
   const int64_t free_milli = state.inventory().total_free().gpu_milli;
   const int64_t least = rights.least()[model::kGpuDimension];
   const bool may_move = state.config().consolidate_lost_max.ms > 0 && least > 0 &&
                         least <= free_milli && (rights.starved() || !state.queues().declared());
   if (may_move && job.move_retry_at <= now) {
     ++counts_.rooms_sought;
-    auto hole = policy::make_hole(state, *search_, pool(), rights, index, now, options_.room);
+    auto hole =
+        policy::make_hole(state, *search_, victims(state, now), rights, index, now, options_.room);
     if (hole.room) return std::move(hole.room);
     state.set_move_retry(index, now + move_pause(job, now));
   }
   if (may_move) refusal.retry_at = job.move_retry_at;
-  if (!room_is_thinkable(state, index, rights)) return std::nullopt;
+  return thinkable ? stop_others(state, index, rights, now, refusal) : std::nullopt;
+}
+
+std::optional<policy::Room> Engine::stop_others(ClusterState& state, JobIx index,
+                                                const policy::Rights& rights, Instant now,
+                                                policy::Refusal& refusal) {
   ++counts_.rooms_sought;
-  auto answer = policy::make_room(state, *search_, pool(), rights, index, now, options_.room);
+  auto answer =
+      policy::make_room(state, *search_, victims(state, now), rights, index, now, options_.room);
   refusal.retry_at = std::min(refusal.retry_at, answer.retry_at);
   return std::move(answer.room);
 }

@@ -108,6 +108,10 @@ void ClusterState::set_phase(PodIx index, PodPhase phase) {
   if (turns) charge_pod(pod, -1);
   count_pod(job, pod, -1);
   pod.phase = phase;
+  if (phase == PodPhase::kStopping) {
+    // It is expected to be gone by then; one that hangs is not counted on any longer.
+    pod.interval.until = std::min(pod.interval.until, at_ + config_.promise_timeout);
+  }
   count_pod(job, pod, 1);
   if (turns) charge_pod(pod, 1);
   job_changes_.add(pod.job.slot);

@@ -18,6 +18,7 @@ Status ClusterState::apply(const Event& event) {
   queues_.advance(at_);
   Status done = std::visit([this](const auto& body) { return on(body); }, event.body);
   if (!done) {
+    at_ = now_;
     queues_.advance(now_);
     return done;
   }

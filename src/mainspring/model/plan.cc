@@ -21,6 +21,8 @@ std::string_view to_string(DisplaceRule rule) {
       return "reclaim";
     case DisplaceRule::kConsolidate:
       return "consolidate";
+    case DisplaceRule::kHold:
+      return "hold";
   }
   return "unknown";
 }

@@ -51,6 +51,7 @@ enum class DisplaceRule : uint8_t {
   kPreempt,      // inside its queue, by a job of higher priority
   kReclaim,      // it runs beyond its queue's share, and the other queue is below its own
   kConsolidate,  // it is moved: its new place is promised to it
+  kHold,         // nobody is: what others leave anyway is promised
 };
 std::string_view to_string(DisplaceRule rule);
 

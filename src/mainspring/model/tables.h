@@ -105,7 +105,7 @@ enum class PodPhase : uint8_t {
   kStarting,  // bound, its containers are not up yet
   kRunning,
   kCheckpointing,
-  kStopping,  // asked to stop; still holds everything
+  kStopping,  // asked to stop; still holds everything, and is expected to be gone by `until`
   kGone,      // for good
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "mainspring/policy/lost_work.h"
 #include "mainspring/policy/room_attempt.h"
 #include "mainspring/policy/room_regions.h"
 
@@ -75,6 +76,7 @@ class RoomSearch {
   [[nodiscard]] bool enough_in_sum() const {
     int64_t gpu_milli = state_.inventory().total_free().gpu_milli;
     if (moves_) return gpu_milli >= rights_.least()[model::kGpuDimension];
+    gpu_milli += gpu_milli_of(state_, pool_.stopping());
     for (size_t i = 0; i < eligible_.size(); ++i) {
       const VictimUnit& unit = pool_.units()[i];
       if (eligible_[i] && unit.whole) gpu_milli += unit.gpu_milli;
@@ -129,6 +131,14 @@ class RoomSearch {
 };
 
 }  // namespace
+
+std::optional<Room> await_room(ClusterState& state, model::Placer& placer, const VictimPool& pool,
+                               const Rights& rights, JobIx claimant, Instant now) {
+  if (pool.stopping().empty()) return std::nullopt;
+  RoomAttempt attempt(state, placer, pool, rights, claimant, now, false);
+  if (!attempt.fits_without_anybody()) return std::nullopt;
+  return attempt.room();
+}
 
 RoomAnswer make_room(ClusterState& state, model::Placer& placer, const VictimPool& pool,
                      const Rights& rights, JobIx claimant, Instant now, const RoomLimits& limits) {

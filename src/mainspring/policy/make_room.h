@@ -18,8 +18,9 @@
 // Region by region (a node for a single pod, a domain of the required level or the cluster for a
 // gang), the cheapest first: the shortest run of units, in order of price, without which the job
 // fits, found by doubling and halving; then every unit that need not go is put back. Free space
-// counts first, the Placer places the claimant in a Trial with the units gone, and the rights are
-// asked again of that whole result. Work is bounded by counts, never by time.
+// counts first, and what those leave who were asked to stop already; the Placer places the claimant
+// in a Trial with the units gone, and the rights are asked again of that whole result. Work is
+// bounded by counts, never by time.
 //
 // No unit can be left out of what is found. The devices displaced are at most those that the job
 // takes plus the largest victim less one, except for a job within its queue's quota: small gangs
@@ -55,7 +56,13 @@ struct RoomAnswer {
   base::Instant retry_at = base::Instant::never();
 };
 
-// By preemption or reclaim. The state is the same afterwards. No Trial may be open.
+// Where the claimant fits as soon as those are gone who were asked to stop already. For all three:
+// the state is the same afterwards, and no Trial may be open.
+std::optional<Room> await_room(model::ClusterState& state, model::Placer& placer,
+                               const VictimPool& pool, const Rights& rights, model::JobIx claimant,
+                               base::Instant now);
+
+// By preemption or reclaim.
 RoomAnswer make_room(model::ClusterState& state, model::Placer& placer, const VictimPool& pool,
                      const Rights& rights, model::JobIx claimant, base::Instant now,
                      const RoomLimits& limits = {});

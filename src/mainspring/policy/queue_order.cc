@@ -34,11 +34,14 @@ bool QueueOrder::before(QueueIx left, QueueIx right) const {
   const bool left_below = below_quota(state_, shares_, left);
   const bool right_below = below_quota(state_, shares_, right);
   if (left_below != right_below) return left_below;
+  const Dominant left_used = dominant(state_, shares_, left);
+  const Dominant right_used = dominant(state_, shares_, right);
+  const bool left_due = left_used.held < left_used.share;
+  const bool right_due = right_used.held < right_used.share;
+  if (left_due != right_due) return left_due;
   const model::QueueSpec& left_spec = state_.queues().row(left).spec;
   const model::QueueSpec& right_spec = state_.queues().row(right).spec;
   if (left_spec.priority != right_spec.priority) return left_spec.priority > right_spec.priority;
-  const Dominant left_used = dominant(state_, shares_, left);
-  const Dominant right_used = dominant(state_, shares_, right);
   if (used_less(left_used, right_used)) return true;
   if (used_less(right_used, left_used)) return false;
   return left_spec.name < right_spec.name;

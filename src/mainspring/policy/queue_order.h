@@ -7,8 +7,9 @@
 // Whose turn it is, among queues.
 //
 // Two queues are compared where their paths part: first the one that uses less than it is promised,
-// then the one of higher priority, then the one that has used less of its share (of the resource of
-// which it uses most), then by name. Total, and decided by the state alone.
+// then the one below its share (what others borrow it could reclaim), then the one of higher
+// priority, then the one that has used less of its share (of the resource of which it uses most),
+// then by name. Total, and decided by the state alone.
 
 namespace mainspring::policy {
 

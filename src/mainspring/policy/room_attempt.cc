@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mainspring/base/check.h"
+#include "mainspring/model/gang.h"
 #include "mainspring/policy/lost_work.h"
 
 namespace mainspring::policy {
@@ -45,7 +46,14 @@ RoomAttempt::RoomAttempt(model::ClusterState& state, model::Placer& placer, cons
       claimant_(claimant),
       now_(now),
       moves_(moves),
-      trial_(state) {}
+      trial_(state) {
+  if (!moves) {
+    for (const PodIx pod : pool.stopping()) {
+      if (state.pod(pod).holds()) trial_.vacate(pod);
+    }
+  }
+  base_ = trial_.mark();
+}
 
 bool RoomAttempt::find(std::span<const uint32_t> units, uint32_t strict_units_max) {
   marks_.assign(1, trial_.mark());
@@ -132,9 +140,10 @@ bool RoomAttempt::move_others() {
     const model::Verdict verdict =
         placer_.place(trial_, {.job = index, .when = interval_of(job, now_), .grow = true});
     if (verdict.kind != VerdictKind::kNow) return false;
-    // All that ran goes on running, and nothing of it stays where it is.
+    // All that ran goes on running, and nothing of it stays where it is. The search reckons with a
+    // member that stops for another reason; the minimum does not.
     const std::vector<model::Promise> places = proposed(state_, job);
-    return places.size() >= held;
+    return places.size() >= held && minimum_met(state_, job, model::Counts::kHolding);
   });
 }
 
@@ -198,7 +207,7 @@ void RoomAttempt::try_without_each(uint32_t strict_units_max) {
   std::vector<uint32_t> kept;
   for (const Taken& taken : taken_) kept.push_back(taken.unit);
   const auto again = [this](const std::vector<uint32_t>& units) {
-    trial_.rollback(0);
+    trial_.rollback(base_);
     taken_.clear();
     for (const uint32_t unit : units) take(unit);
     return taken_.size() == units.size() && fits();
@@ -238,7 +247,8 @@ int64_t RoomAttempt::largest_gpu_milli() const {
 }
 
 Room RoomAttempt::room() const {
-  Room room{.lost_gpu_ms = lost_gpu_ms()};
+  Room room{.rule = taken_.empty() ? DisplaceRule::kHold : DisplaceRule::kPreempt,
+            .lost_gpu_ms = lost_gpu_ms()};
   room.promised.emplace_back(claimant_, proposed(state_, state_.job(claimant_)));
   std::map<std::string, RoomVictim> victims;
   for (const Taken& taken : taken_) {

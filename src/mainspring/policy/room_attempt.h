@@ -20,6 +20,8 @@ class RoomAttempt {
   RoomAttempt(model::ClusterState& state, model::Placer& placer, const VictimPool& pool,
               const Rights& rights, model::JobIx claimant, base::Instant now, bool moves);
 
+  // Whether the claimant fits as soon as those are gone who were asked to stop already.
+  bool fits_without_anybody() { return fits(); }
   // The units that have to go, or nothing. On success the Trial is left with them gone and every
   // place proposed, for `room`.
   bool find(std::span<const uint32_t> units, uint32_t strict_units_max);
@@ -56,6 +58,7 @@ class RoomAttempt {
   base::Instant now_;
   bool moves_;
   model::Trial trial_;
+  model::Trial::Mark base_ = 0;  // everybody gone who goes anyway
   std::vector<Taken> taken_;
   std::vector<model::Trial::Mark> marks_;  // before the unit at that position was looked at
   std::vector<size_t> taken_before_;       // units taken before that position

@@ -22,19 +22,27 @@ struct Given {
   model::Resources resources;
 };
 
+Given given_by(const ClusterState& state, const model::Pod& pod) {
+  Given given;
+  const Shape& shape = state.inventory().shape(pod.shape);
+  given.resources += shape.request;
+  const Node& node = state.inventory().node(pod.node);
+  for (model::DeviceMask rest = pod.devices; rest != 0; rest &= rest - 1) {
+    const auto device = static_cast<size_t>(std::countr_zero(rest));
+    given.gpu_milli += model::gpu_take(shape, node.gpus[device]).milli;
+  }
+  return given;
+}
+
 Given given_on(const ClusterState& state, const VictimPool& pool, const VictimUnit& unit,
                uint32_t node_slot) {
   Given given;
   for (const model::PodIx index : pool.pods(unit)) {
     const model::Pod& pod = state.pod(index);
     if (pod.node.slot != node_slot) continue;
-    const Shape& shape = state.inventory().shape(pod.shape);
-    given.resources += shape.request;
-    const Node& node = state.inventory().nodes()[node_slot];
-    for (model::DeviceMask rest = pod.devices; rest != 0; rest &= rest - 1) {
-      const auto device = static_cast<size_t>(std::countr_zero(rest));
-      given.gpu_milli += model::gpu_take(shape, node.gpus[device]).milli;
-    }
+    const Given one = given_by(state, pod);
+    given.gpu_milli += one.gpu_milli;
+    given.resources += one.resources;
   }
   return given;
 }
@@ -43,7 +51,9 @@ Given given_on(const ClusterState& state, const VictimPool& pool, const VictimUn
 const Shape* largest_shape(const ClusterState& state, const Job& job) {
   const Shape* largest = nullptr;
   for (const model::PodIx index : job.pods) {
-    if (state.pod(index).phase != model::PodPhase::kPending) continue;
+    // One that was displaced itself looks for a place for its next life.
+    const model::PodPhase phase = state.pod(index).phase;
+    if (phase != model::PodPhase::kPending && phase != model::PodPhase::kStopping) continue;
     const Shape& shape = state.inventory().shape(state.pod(index).shape);
     const auto size = [](const Shape& one) {
       return std::pair{int64_t{one.gpu_count} * std::max(one.gpu_milli, 1),
@@ -65,7 +75,18 @@ class Offers {
  public:
   Offers(const ClusterState& state, const VictimPool& pool, const std::vector<bool>& eligible,
          const Shape& shape)
-      : state_(state), pool_(pool), eligible_(eligible), shape_(shape) {}
+      : state_(state),
+        pool_(pool),
+        eligible_(eligible),
+        shape_(shape),
+        leaving_(state.inventory().nodes().size()) {
+    for (const model::PodIx index : pool.stopping()) {
+      const model::Pod& pod = state.pod(index);
+      const Given given = given_by(state, pod);
+      leaving_[pod.node.slot].gpu_milli += given.gpu_milli;
+      leaving_[pod.node.slot].resources += given.resources;
+    }
+  }
 
   // Nodes that could host the shape once units are gone.
   std::vector<NodeOffer> all() const {
@@ -88,8 +109,8 @@ class Offers {
     int64_t suiting = 0;
     for (const model::Gpu& gpu : node.gpus) suiting += model::device_suits(shape_, gpu) ? 1 : 0;
     if (suiting < int64_t{shape_.gpu_count}) return offer;
-    int64_t free_milli = node.free.gpu_milli;
-    model::Resources free = node.free.resources;
+    int64_t free_milli = node.free.gpu_milli + leaving_[slot].gpu_milli;
+    model::Resources free = node.free.resources + leaving_[slot].resources;
     const int64_t now = fits(free_milli, free);
     for (const uint32_t number : pool_.on_node(slot)) {
       if (!eligible_[number]) continue;
@@ -128,6 +149,7 @@ class Offers {
   const VictimPool& pool_;
   const std::vector<bool>& eligible_;
   const Shape& shape_;
+  std::vector<Given> leaving_;  // by node slot: what is going to be free anyway
 };
 
 class RegionFinder {

@@ -60,6 +60,14 @@ VictimPool::VictimPool(const ClusterState& state, base::Instant now) {
   for (uint32_t slot = 0; slot < state.jobs().size(); ++slot) {
     if (can_go(state, state.jobs()[slot])) add_job(state, slot, now);
   }
+  for (uint32_t slot = 0; slot < state.pods().size(); ++slot) {
+    const Pod& pod = state.pods()[slot];
+    const bool goes = pod.alive && pod.holds() && pod.phase == model::PodPhase::kStopping &&
+                      pod.interval.until > now;
+    if (goes && state.inventory().node(pod.node).listed) {
+      stopping_.push_back(state.pod_index(slot));
+    }
+  }
   std::ranges::sort(units_, [&](const VictimUnit& left, const VictimUnit& right) {
     if (left.whole != right.whole) return right.whole;
     const Job& one = state.job(left.job);

@@ -35,6 +35,12 @@ class VictimPool {
   [[nodiscard]] std::span<const model::PodIx> pods(const VictimUnit& unit) const {
     return std::span(pods_).subspan(unit.first_pod, unit.pod_count);
   }
+  // Pods that were asked to stop and are expected to be gone soon: their places need nobody else to
+  // go. Kept up by `add_stopping`.
+  [[nodiscard]] std::span<const model::PodIx> stopping() const { return stopping_; }
+  void add_stopping(std::span<const model::PodIx> pods) {
+    stopping_.insert(stopping_.end(), pods.begin(), pods.end());
+  }
   // Numbers of the units with pods on the node, the cheapest first.
   [[nodiscard]] std::span<const uint32_t> on_node(uint32_t node_slot) const;
 
@@ -45,6 +51,7 @@ class VictimPool {
 
   std::vector<VictimUnit> units_;
   std::vector<model::PodIx> pods_;
+  std::vector<model::PodIx> stopping_;
   std::vector<uint32_t> node_first_;  // by node slot, one more at the end
   std::vector<uint32_t> node_units_;
 };
