@@ -177,6 +177,11 @@ void Checker::judge_promised(const model::Displace& displace, base::Instant now)
   if (!winner.promises.empty()) {
     report(Rule::kWrongPromise, now, "Job " + displace.job + " was promised places twice.");
   }
+  const bool given = std::ranges::any_of(displace.promised, [&](const model::PodBinding& place) {
+    const LedgerPod* pod = ledger_.find_pod(place.pod);
+    return pod == nullptr || pod->job == displace.job;
+  });
+  if (!given) report(Rule::kWrongPromise, now, "Job " + displace.job + " was promised nothing.");
   std::vector<uint8_t> counts = ledger_.counting(winner, false);
   for (const model::PodBinding& place : displace.promised) {
     LedgerPod* pod = ledger_.find_pod(place.pod);

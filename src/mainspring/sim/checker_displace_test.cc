@@ -221,6 +221,12 @@ TEST_F(CheckerDisplaceTest, PromisesOfUnsuitablePlaces) {
   EXPECT_EQ(judged(good(), Rule::kWrongPromise), 1);
 }
 
+TEST_F(CheckerDisplaceTest, PromisesOfNothing) {
+  model::Displace nothing = good();
+  nothing.promised.clear();
+  EXPECT_EQ(judged(nothing, Rule::kWrongPromise), 1);
+}
+
 TEST_F(CheckerDisplaceTest, PromisesBelowTheMinimum) {
   model::Displace half = good();
   half.promised.pop_back();
