@@ -71,6 +71,8 @@ Plan Engine::run_cycle(ClusterState& state, Instant now) {
   repair(state, now, plan);
   start(state, now, plan);
   grow(state, now, plan);
+  // Who borrowed just now may have given somebody the right to take something back.
+  start(state, now, plan);
   if (options_.explain) explain_arrivals(state, plan);
   queue_.sync(state, now);
   plan.next_wake = queue_.first_retry();

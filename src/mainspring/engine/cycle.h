@@ -93,10 +93,6 @@ class Engine {
   // another try goes into `refusal`.
   bool try_displace(model::ClusterState& state, model::JobIx job, base::Instant now,
                     model::Plan& plan, policy::Refusal& refusal);
-  // Those who were displaced look for another place at once, and may displace others in turn, so
-  // that one cycle reaches the end of the matter.
-  void settle_displaced(model::ClusterState& state, const policy::Room& room, base::Instant now,
-                        model::Plan& plan);
   void carry_out_room(model::ClusterState& state, const policy::Room& room, model::JobIx winner,
                       base::Instant now, model::Plan& plan);
   bool room_is_thinkable(const model::ClusterState& state, model::JobIx job,

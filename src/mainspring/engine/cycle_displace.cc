@@ -92,7 +92,6 @@ bool Engine::try_displace(ClusterState& state, JobIx index, Instant now, Plan& p
   const auto room = find_room(state, index, rights, now, refusal);
   if (!room) return false;
   carry_out_room(state, *room, index, now, plan);
-  settle_displaced(state, *room, now, plan);
   return true;
 }
 
@@ -108,30 +107,6 @@ void Engine::carry_out_room(ClusterState& state, const policy::Room& room, JobIx
     victims(state, now).add_stopping(victim.pods);
   }
   plan.decisions.emplace_back(carry_out(state, room, winner, now));
-}
-
-void Engine::settle_displaced(ClusterState& state, const policy::Room& room, Instant now,
-                              Plan& plan) {
-  std::vector<JobIx> displaced;
-  const auto add = [&](const policy::Room& one) {
-    for (const policy::RoomVictim& victim : one.victims) {
-      const bool moved = victim.rule == model::DisplaceRule::kConsolidate;
-      if (victim.whole && !moved) displaced.push_back(victim.job);
-    }
-  };
-  add(room);
-  policy::Refusal ignored;
-  for (size_t i = 0; i < displaced.size(); ++i) {
-    queue_.sync(state, now);
-    const JobIx index = displaced[i];
-    const policy::Rights rights(state, shares_, index, now);
-    if (rights.from() > now || !room_is_thinkable(state, index, rights)) continue;
-    auto next = policy::await_room(state, *search_, victims(state, now), rights, index, now);
-    if (!next) next = stop_others(state, index, rights, now, ignored);
-    if (!next) continue;
-    carry_out_room(state, *next, index, now, plan);
-    add(*next);
-  }
 }
 
 // Cheap tests that rule out most searches.

@@ -42,7 +42,6 @@ class RoomSearch {
     uint32_t found = 0;
     for (const Region& region : regions) {
       if (found == limits_.regions_found) break;
-      if (answer.room && region.estimate >= answer.room->lost_gpu_ms) break;
       if (try_region(region, answer.room)) ++found;
     }
     if (answer.room) {
@@ -90,10 +89,12 @@ class RoomSearch {
     if (!acceptable(attempt)) return false;
     const model::Alternative way{region.where, static_cast<int64_t>(attempt.victims()),
                                  attempt.lost_gpu_ms()};
-    if (best && best->lost_gpu_ms <= way.lost_gpu_ms) {
+    const std::pair<int32_t, int64_t> price{attempt.highest_priority(), way.lost_gpu_ms};
+    if (best && best_price_ <= price) {
       add_alternative(way);
       return true;
     }
+    best_price_ = price;
     if (best) add_alternative(best_way_);
     best = attempt.room();
     best_way_ = way;
@@ -127,6 +128,7 @@ class RoomSearch {
   bool moves_;
   std::vector<bool> eligible_;
   model::Alternative best_way_;
+  std::pair<int32_t, int64_t> best_price_;  // the highest priority that goes, and the work lost
   std::vector<model::Alternative> alternatives_;
 };
 

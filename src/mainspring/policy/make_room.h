@@ -13,7 +13,8 @@
 #include "mainspring/policy/rights.h"
 #include "mainspring/policy/victims.h"
 
-// The cheapest way to make room for a job: one mechanism for preempt, reclaim and consolidate.
+// The cheapest way to make room for a job: one mechanism for preempt, reclaim and consolidate. Low
+// priority goes before high, then what loses less work.
 //
 // Region by region (a node for a single pod, a domain of the required level or the cluster for a
 // gang), the cheapest first: the shortest run of units, in order of price, without which the job

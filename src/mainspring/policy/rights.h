@@ -27,9 +27,8 @@
 // above. A preempt or a move does not raise it, and the jobs that run afterwards are worth more:
 // compared by the number of milli-GPU that run at the highest priority, then the next, and so on,
 // they are ahead. So each displacement lowers the pair (overshoot, worth of what waits), which has
-// a smallest value. A displaced job alone cannot turn its displacer around: by preemption its
-// priority is lower; by reclaim its queue would need to be below its share with it, and the
-// displacer's above.
+// a smallest value. And whoever was displaced displaces nobody for as long as a promise lasts: a
+// cycle ends the matter, and nobody turns its displacer around.
 
 namespace mainspring::policy {
 

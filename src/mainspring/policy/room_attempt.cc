@@ -121,7 +121,10 @@ bool RoomAttempt::fits() {
   const Job& job = state_.job(claimant_);
   const model::Verdict verdict =
       placer_.place(trial_, {.job = claimant_, .when = interval_of(job, now_), .grow = false});
-  if (verdict.kind == VerdictKind::kNow && holds() && (!moves_ || move_others())) return true;
+  // The search reckons with members that stop; the minimum does not.
+  const bool placed =
+      verdict.kind == VerdictKind::kNow && minimum_met(state_, job, model::Counts::kHolding);
+  if (placed && (!moves_ || move_others()) && holds()) return true;
   trial_.rollback(mark);
   return false;
 }
@@ -140,8 +143,7 @@ bool RoomAttempt::move_others() {
     const model::Verdict verdict =
         placer_.place(trial_, {.job = index, .when = interval_of(job, now_), .grow = true});
     if (verdict.kind != VerdictKind::kNow) return false;
-    // All that ran goes on running, and nothing of it stays where it is. The search reckons with a
-    // member that stops for another reason; the minimum does not.
+    // All that ran goes on running, and nothing of it stays where it is.
     const std::vector<model::Promise> places = proposed(state_, job);
     return places.size() >= held && minimum_met(state_, job, model::Counts::kHolding);
   });
@@ -232,6 +234,14 @@ int64_t RoomAttempt::lost_gpu_ms() const {
   int64_t lost = 0;
   for (const Taken& taken : taken_) lost += pool_.units()[taken.unit].lost_gpu_ms;
   return lost;
+}
+
+int32_t RoomAttempt::highest_priority() const {
+  int32_t highest = INT32_MIN;
+  for (const Taken& taken : taken_) {
+    highest = std::max(highest, state_.job(pool_.units()[taken.unit].job).priority);
+  }
+  return highest;
 }
 
 int64_t RoomAttempt::displaced_gpu_milli() const {

@@ -27,6 +27,7 @@ class RoomAttempt {
   bool find(std::span<const uint32_t> units, uint32_t strict_units_max);
   [[nodiscard]] Room room() const;
   [[nodiscard]] int64_t lost_gpu_ms() const;
+  [[nodiscard]] int32_t highest_priority() const;
   [[nodiscard]] int64_t displaced_gpu_milli() const;
   [[nodiscard]] int64_t largest_gpu_milli() const;
   [[nodiscard]] size_t victims() const { return taken_.size(); }
