@@ -337,6 +337,7 @@ void read_body(Members& in, model::JobRestored& event) {
   });
   in.read("goes_first", event.goes_first);
   in.read("move_retry_at_ms", event.move_retry_at);
+  in.read("protected_until_ms", event.protected_until);
 }
 void read_body(Members& in, model::DemandRestored& event) {
   read_spec(in, "shape", event.shape);

@@ -262,6 +262,7 @@ void write(Json& out, const model::JobRestored& event) {
   }
   put(out, "goes_first", event.goes_first, false);
   put_instant(out, "move_retry_at_ms", event.move_retry_at, {});
+  put_instant(out, "protected_until_ms", event.protected_until, {});
 }
 void write(Json& out, const model::DemandRestored& event) {
   out.set("shape", encode(event.shape));

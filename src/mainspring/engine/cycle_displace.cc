@@ -48,7 +48,8 @@ void Engine::redeem(ClusterState& state, Instant now, Plan& plan) {
   for (const auto& [until, slot] : promised) {
     const JobIx index = state.job_index(slot);
     const model::Job& job = state.job(index);
-    const bool clear = !job.promise_broken && state.promise_clear(index) &&
+    // A job that moves waits until the last of its old pods is gone.
+    const bool clear = !job.promise_broken && !job.releasing && state.promise_clear(index) &&
                        policy::within_limits(state, shares_, index);
     if (!clear) {
       if (job.promise_broken || until <= now) end_promise(state, index, now, plan);

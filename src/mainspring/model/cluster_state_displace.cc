@@ -176,6 +176,9 @@ void ClusterState::redeem(JobIx index) {
   for (const Promise& one : job.promises) {
     hold(one.pod, one.node, one.devices, {now_, until}, HoldingState::kClaimed);
   }
+  if (!job.displaced.empty()) {
+    mutable_job(index).protected_until = now_ + config_.promise_timeout;
+  }
   drop_promises(index);
 }
 

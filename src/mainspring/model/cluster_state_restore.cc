@@ -49,6 +49,7 @@ Status ClusterState::on(const JobRestored& event) {
   job.displaced_at = event.displaced_at;
   job.goes_first = event.goes_first;
   job.move_retry_at = event.move_retry_at;
+  job.protected_until = event.protected_until;
   job_changes_.add(index.slot);
   return {};
 }

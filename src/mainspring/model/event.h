@@ -109,6 +109,7 @@ struct JobRestored {
   std::vector<base::Instant> displaced_at;
   bool goes_first = false;
   base::Instant move_retry_at;
+  base::Instant protected_until;
   friend bool operator==(const JobRestored&, const JobRestored&) = default;
 };
 // Places that are promised to a job, as a snapshot tells it.

@@ -225,7 +225,8 @@ class SnapshotWriter {
                         .checkpointed_at = job.checkpointed_at,
                         .displaced_at = job.displaced_at,
                         .goes_first = job.goes_first,
-                        .move_retry_at = job.move_retry_at};
+                        .move_retry_at = job.move_retry_at,
+                        .protected_until = job.protected_until};
     if (history != plain) add(std::move(history));
   }
 

@@ -188,6 +188,7 @@ void add(RunHash& hash, const ClusterState& state, const Job& job) {
   hash.add(job.restart_time.ms);
   hash.add(job.goes_first);
   add(hash, job.move_retry_at);
+  add(hash, job.protected_until);
   add(hash, job.running_since);
   add(hash, job.checkpointed_at);
   hash.add(job.displaced_at.size());

@@ -190,6 +190,8 @@ struct Job {
   std::vector<std::string> displaced;       // jobs that stop for it
   base::Instant promise_until = base::Instant::never();
   bool promise_broken = false;  // some promised place is lost
+  // Others stopped for it: it is not displaced before then.
+  base::Instant protected_until;
   base::Instant move_retry_at;  // others were moved for it in vain: not before then again
 
   [[nodiscard]] bool promised() const { return promise_until != base::Instant::never(); }

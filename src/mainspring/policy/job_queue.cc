@@ -108,8 +108,8 @@ void JobQueue::insert(Place& place, uint32_t slot) {
   line.queue = place.queue;
   close(place.signature, line);
   line.jobs.insert(place.key);
-  // Somebody of higher priority at its head may displace whom the others could not.
-  if (line.refused && line.refused->may_displace && line.jobs.begin()->slot == slot) {
+  // Somebody else at its head may displace whom the others could not, or earlier than they.
+  if (line.refused && line.jobs.begin()->slot == slot) {
     reopen(place.signature, line);
   } else {
     open(place.signature, line);

@@ -60,7 +60,8 @@ bool Rights::room_within_share(QueueIx queue) const {
   return true;
 }
 
-bool Rights::may_reclaim(QueueIx victim_queue) const {
+bool Rights::may_reclaim(const Job& victim) const {
+  const QueueIx victim_queue = victim.queue;
   QueueIx mine = job_.queue;
   QueueIx theirs = victim_queue;
   part(state_.queues(), mine, theirs);
@@ -69,9 +70,11 @@ bool Rights::may_reclaim(QueueIx victim_queue) const {
     if (!before.room) return false;
     if (before.queue == mine) break;
   }
-  // One resource that is wanted, and of which all of them hold too much.
+  // One resource that is wanted, that the victim gives back, and of which all of them hold too
+  // much.
+  const Asks given = asks_of(state_, victim);
   for (const size_t dimension : shares_.dimensions()) {
-    if (!shared(dimension)) continue;
+    if (!shared(dimension) || !asks(given, dimension)) continue;
     bool over = true;
     for (QueueIx at = victim_queue; over; at = state_.queues().row(at).parent) {
       over = state_.queues().row(at).held(dimension) > shares_.share(at, dimension);
@@ -92,7 +95,7 @@ std::optional<DisplaceRule> Rights::rule_for(const Job& victim) const {
     return std::nullopt;
   }
   if (!queues.row(victim.queue).rooted) return std::nullopt;
-  if (may_reclaim(victim.queue)) return DisplaceRule::kReclaim;
+  if (may_reclaim(victim)) return DisplaceRule::kReclaim;
   return std::nullopt;
 }
 
@@ -100,10 +103,10 @@ Instant Rights::protected_until(const Job& victim, DisplaceRule rule) const {
   const model::QueueSpec& spec = state_.queues().row(victim.queue).spec;
   const base::Duration run =
       rule == DisplaceRule::kReclaim ? spec.min_run_before_reclaim : spec.min_run_before_preempt;
-  Instant until{};
+  Instant until = victim.protected_until;
   if (run.ms > 0) {
     if (victim.running_since == Instant::never()) return Instant::never();
-    until = victim.running_since + run;
+    until = std::max(until, victim.running_since + run);
   }
   if (within_quota_) return until;
   const model::CoreConfig& config = state_.config();

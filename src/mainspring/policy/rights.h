@@ -61,7 +61,7 @@ class Rights {
 
  private:
   [[nodiscard]] bool shared(size_t dimension) const { return asks(asked_, dimension); }
-  [[nodiscard]] bool may_reclaim(model::QueueIx victim_queue) const;
+  [[nodiscard]] bool may_reclaim(const model::Job& victim) const;
   [[nodiscard]] bool room_within_share(model::QueueIx queue) const;
 
   const model::ClusterState& state_;

@@ -59,6 +59,7 @@ bool RoomAttempt::find(std::span<const uint32_t> units, uint32_t strict_units_ma
   marks_.assign(1, trial_.mark());
   taken_before_.assign(1, 0);
   if (!shortest_prefix(units)) return false;
+  join_whole_jobs();
   put_back_spared();
   try_without_each(strict_units_max);
   return !taken_.empty();
@@ -80,6 +81,7 @@ void RoomAttempt::take(uint32_t number) {
         state_.pod(pod).holds() && state_.pod(pod).phase != model::PodPhase::kStopping;
     if (stays) taken.pods.push_back(pod);
   }
+  taken.gpu_milli = gpu_milli_of(state_, taken.pods);
   for (const PodIx pod : taken.pods) trial_.vacate(pod);
   if (!taken.pods.empty()) taken_.push_back(std::move(taken));
 }
@@ -177,6 +179,24 @@ bool RoomAttempt::shortest_prefix(std::span<const uint32_t> units) {
   return true;
 }
 
+// Where a whole job goes, its pods above the minimum go with it and not by themselves.
+void RoomAttempt::join_whole_jobs() {
+  for (size_t i = 0; i < taken_.size(); ++i) {
+    const VictimUnit& unit = pool_.units()[taken_[i].unit];
+    if (!unit.whole) continue;
+    Taken whole = std::move(taken_[i]);
+    const auto of_same_job = [&](const Taken& other) {
+      if (other.unit == whole.unit || pool_.units()[other.unit].job != unit.job) return false;
+      whole.pods.insert(whole.pods.end(), other.pods.begin(), other.pods.end());
+      whole.gpu_milli += other.gpu_milli;
+      return true;
+    };
+    const auto erased = std::erase_if(taken_, of_same_job);
+    i -= erased;  // they stand before it: pods above a minimum are cheaper
+    taken_[i] = std::move(whole);
+  }
+}
+
 // Units whose places nobody took, the dearest first.
 void RoomAttempt::put_back_spared() {
   if (moves_) return;  // their places may be taken by each other; each is tried below
@@ -200,7 +220,7 @@ bool RoomAttempt::put_back(const Taken& taken) {
 bool RoomAttempt::needed_in_sum(const Taken& taken) const {
   // With the claimant placed: what is left would have to make up for the unit.
   const int64_t spare = state_.inventory().total_free().gpu_milli;
-  return pool_.units()[taken.unit].gpu_milli > spare;
+  return taken.gpu_milli > spare;
 }
 
 // The claimant could lie elsewhere if a unit stayed: each is tried, the dearest first. What cannot
@@ -246,13 +266,13 @@ int32_t RoomAttempt::highest_priority() const {
 
 int64_t RoomAttempt::displaced_gpu_milli() const {
   int64_t milli = 0;
-  for (const Taken& taken : taken_) milli += pool_.units()[taken.unit].gpu_milli;
+  for (const Taken& taken : taken_) milli += taken.gpu_milli;
   return milli;
 }
 
 int64_t RoomAttempt::largest_gpu_milli() const {
   int64_t most = 0;
-  for (const Taken& taken : taken_) most = std::max(most, pool_.units()[taken.unit].gpu_milli);
+  for (const Taken& taken : taken_) most = std::max(most, taken.gpu_milli);
   return most;
 }
 

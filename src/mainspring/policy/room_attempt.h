@@ -37,6 +37,7 @@ class RoomAttempt {
     uint32_t unit = 0;
     model::DisplaceRule rule = model::DisplaceRule::kPreempt;
     std::vector<model::PodIx> pods;  // vacated with it
+    int64_t gpu_milli = 0;           // that they held
   };
 
   void take(uint32_t unit);
@@ -45,6 +46,7 @@ class RoomAttempt {
   bool fits();
   bool move_others();
   bool shortest_prefix(std::span<const uint32_t> units);
+  void join_whole_jobs();
   void put_back_spared();
   bool put_back(const Taken& taken);
   void try_without_each(uint32_t strict_units_max);
