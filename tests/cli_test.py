@@ -44,6 +44,12 @@ MISTAKES = [
     (["explain", GOOD, "elastic", "--at", "soon"], "--at: 'soon' is not an amount"),
     (["explain", GOOD, "elastic", "--at", "10"], "--at: '10' has no unit"),
     (["explain", GOOD, "elastik", "--at", "1m"], "did you mean 'elastic'?"),
+    (["audit"], "--run is required"),
+    (["audit", "--run", "no-such.events"], "no-such.events"),
+    (["audit", "--run", GOOD], GOOD),
+    (["audit", "--run", "no-such.events", "-o", "yaml"], "--output"),
+    (["shares", "--run", GOOD, "--at", "10"], "--at: '10' has no unit"),
+    (["priority", "--run", GOOD], "job is required"),
     (["bench", "--only", "state_lockup"], "did you mean 'state_lookup'?"),
     (["demo", "--seed", "x"], "--seed"),
     (["completion", "tcsh"], "tcsh"),
@@ -101,7 +107,8 @@ class CommandLine(unittest.TestCase):
             self.assertIn("never_starts", done.stdout)
 
     def test_help(self):
-        for command in [[], ["simulate"], ["explain"], ["bench"], ["demo"], ["completion"]]:
+        for command in [[], ["simulate"], ["explain"], ["audit"], ["shares"],
+                        ["priority"], ["bench"], ["demo"], ["completion"]]:
             done = run(*command, "--help")
             self.assertEqual(done.returncode, 0)
             self.assertIn("mainspring", done.stdout)
@@ -164,6 +171,103 @@ class Forms(unittest.TestCase):
             self.assertEqual(first.returncode, 0, first.stderr)
             again = run("simulate", path)
             self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+
+
+class LookingBack(unittest.TestCase):
+    """audit, shares and priority read what `simulate --record` wrote."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = os.path.join(cls.folder.name, "run.events")
+        done = run("simulate", "scenarios/queues/reclaim-between-roots.yaml", "--record", cls.path)
+        assert done.returncode == 0, done.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def document(self, *arguments):
+        done = run(*arguments, "--run", self.path, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, "")
+        return json.loads(done.stdout)
+
+    def refused(self, words, *arguments):
+        done = run(*arguments)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn(words, done.stderr)
+
+    def test_audit(self):
+        document = self.document("audit")
+        self.assertEqual(document["schema"], "mainspring.audit/1")
+        (record,) = document["records"]
+        for field in ["at", "victim", "winner", "rule", "alternatives", "lost_gpu_seconds",
+                      "checkpoint_age_seconds", "winner_started"]:
+            self.assertIn(field, record)
+        self.assertEqual(record["winner"], "claim")
+        self.assertEqual(record["rule"], "reclaim")
+        self.assertIs(record["winner_started"], True)
+        self.assertGreater(record["lost_gpu_seconds"], 0)
+        self.assertEqual([row["queue"] for row in document["queues"]],
+                         ["alone", "company", "division", "team"])
+        alone = document["queues"][0]
+        self.assertEqual(alone["jobs_ended"], 1)
+        self.assertGreater(alone["gpu_hours"]["lent"], 0)
+
+    def test_audit_before_the_winner_started(self):
+        document = self.document("audit", "--at", "10m")
+        (record,) = document["records"]
+        self.assertIsNone(record["winner_started"])
+        self.assertEqual(record["outcome"], "open")
+
+    def test_audit_of_one_job_or_queue(self):
+        victim = self.document("audit")["records"][0]["victim"]
+        self.assertEqual(len(self.document("audit", "--job", victim)["records"]), 1)
+        self.assertEqual(len(self.document("audit", "--queue", "company")["records"]), 1)
+        self.refused("did you mean 'claim'?", "audit", "--run", self.path, "--job", "clam")
+        self.refused("did you mean 'team'?", "audit", "--run", self.path, "--queue", "teem")
+
+    def test_shares(self):
+        document = self.document("shares", "--at", "20m")
+        self.assertEqual(document["schema"], "mainspring.shares/1")
+        self.assertEqual(document["capacity"], {"gpu": 16000})
+        team = document["queues"][-1]
+        self.assertEqual((team["queue"], team["parent"], team["depth"]), ("team", "division", 2))
+        (gpu,) = team["resources"]
+        self.assertEqual((gpu["quota"], gpu["held"], gpu["pending"]), (8000, 8000, 8000))
+
+    def test_priority(self):
+        victim = self.document("audit")["records"][0]["victim"]
+        document = self.document("priority", victim, "--at", "20m")
+        self.assertEqual(document["schema"], "mainspring.priority/1")
+        self.assertTrue(document["waits"])
+        self.assertEqual(document["overall"], {"position": 1, "of": 1})
+        self.assertEqual([step["queue"] for step in document["path"]],
+                         ["company", "division", "team"])
+        self.assertEqual(document["displacements"], 1)
+        self.refused("did you mean 'claim'?", "priority", "clam", "--run", self.path)
+        self.refused("is not there at", "priority", "claim", "--run", self.path)
+
+    def test_tables(self):
+        for arguments in [["audit"], ["audit", "-o", "wide"], ["shares", "--at", "20m"],
+                          ["shares", "--at", "20m", "-o", "wide"],
+                          ["priority", "claim", "--at", "20m"]]:
+            with self.subTest(arguments=arguments):
+                done = run(*arguments, "--run", self.path)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(done.stderr, "")
+                self.assertTrue(done.stdout.strip())
+
+    def test_a_file_that_was_cut_off(self):
+        lines = pathlib.Path(self.path).read_text(encoding="utf-8").splitlines(keepends=True)
+        path = os.path.join(self.folder.name, "cut.events")
+        pathlib.Path(path).write_text("".join(lines[:-1]), encoding="utf-8")
+        for command in [["audit"], ["shares"], ["priority", "claim"]]:
+            self.refused("cut.events", *command, "--run", path)
+            self.refused("cut.events", *command, "--run", path, "--at", "1s")
 
 
 if __name__ == "__main__":

@@ -89,6 +89,9 @@ int run_command_line(std::span<const char* const> arguments) {
   Action action;
   add_simulate(app, action);
   add_explain(app, action);
+  add_audit(app, action);
+  add_shares(app, action);
+  add_priority(app, action);
   add_bench(app, action);
   add_demo(app, action);
   add_version(app, action);

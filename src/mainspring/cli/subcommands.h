@@ -18,6 +18,9 @@ using Action = std::function<ExitCode()>;
 
 void add_simulate(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
+void add_audit(CLI::App& app, Action& action);
+void add_shares(CLI::App& app, Action& action);
+void add_priority(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_demo(CLI::App& app, Action& action);
 void add_version(CLI::App& app, Action& action);

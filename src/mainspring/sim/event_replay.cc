@@ -2,6 +2,8 @@
 #include "mainspring/sim/event_replay.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "mainspring/sim/run_digest.h"
 
@@ -20,25 +22,46 @@ class Replay {
       if (!line) return base::failure(line.error().code, line.error().message);
       if (!line->has_value()) break;
       if (const auto* event = std::get_if<model::Event>(&**line)) {
-        if (auto ok = apply(*event); !ok) return base::in_context(reader.place(), ok.error());
+        if (broken_off_) continue;
+        if (!in_snapshot_ && options_.until != base::Instant::never()) {
+          told_.push_back(*event);
+        } else if (auto ok = apply(*event); !ok) {
+          return base::in_context(reader.place(), ok.error());
+        }
       } else if (const auto* cycle = std::get_if<config::CycleLine>(&**line)) {
+        broken_off_ = broken_off_ || cycle->at > options_.until;
+        if (broken_off_) continue;
+        if (auto ok = apply_told(reader.place()); !ok) return tl::unexpected(ok.error());
         decide(*cycle, reader.place());
       } else if (std::holds_alternative<config::SnapshotEndLine>(**line)) {
         in_snapshot_ = false;
       }
     }
+    if (!broken_off_) {
+      if (auto ok = apply_told(reader.place()); !ok) return tl::unexpected(ok.error());
+    }
     report_.decisions_hash = decided_.value();
     report_.recorded_hash = recorded_.value();
     report_.state_hash = state_.hash();
     if (options_.check) report_.checker.sweep(state_, nullptr, report_.end);
+    if (options_.observer != nullptr) options_.observer->ended(std::move(state_), report_.end);
     return std::move(report_);
   }
 
  private:
+  // What was told before a cycle belongs to it: whether it is applied depends on the cycle.
+  base::Status apply_told(const std::string& place) {
+    for (const model::Event& event : std::exchange(told_, {})) {
+      if (auto ok = apply(event); !ok) return base::in_context(place, ok.error());
+    }
+    return {};
+  }
+
   base::Status apply(const model::Event& event) {
     auto done = state_.apply(event);
     report_.end = std::max(report_.end, event.at);
     if (options_.check) report_.checker.observe(event, done.has_value(), report_.end);
+    if (options_.observer != nullptr) options_.observer->saw(event, state_);
     if (in_snapshot_) {
       ++report_.snapshot_events;
       return done;
@@ -51,6 +74,7 @@ class Replay {
   void decide(const config::CycleLine& cycle, const std::string& place) {
     const model::Plan plan = decide_(state_, cycle.at);
     report_.end = std::max(report_.end, cycle.at);
+    if (options_.observer != nullptr) options_.observer->saw(plan, state_, cycle.at);
     ++report_.cycles;
     report_.decisions += static_cast<int64_t>(plan.decisions.size());
     if (options_.check) {
@@ -75,7 +99,9 @@ class Replay {
   base::RunHash decided_;
   base::RunHash recorded_;
   ReplayReport report_;
+  std::vector<model::Event> told_;  // since the last cycle
   bool in_snapshot_ = true;
+  bool broken_off_ = false;
 };
 
 }  // namespace

@@ -14,8 +14,25 @@
 
 namespace mainspring::sim {
 
+// Looks on while a run is repeated.
+class ReplayObserver {
+ public:
+  virtual ~ReplayObserver() = default;
+  // Directly after the state applied or refused the event; those of the snapshot come first.
+  virtual void saw(const model::Event& event, const model::ClusterState& state) = 0;
+  // Directly after the cycle.
+  virtual void saw(const model::Plan& plan, const model::ClusterState& state,
+                   base::Instant now) = 0;
+  // Once, at the end, with the state as the last cycle left it.
+  virtual void ended(model::ClusterState&& state, base::Instant end) = 0;
+};
+
 struct ReplayOptions {
   bool check = true;
+  // Cycles after it are not repeated, nor is what was told for them; the rest of the file is read
+  // all the same, so that a damaged one is refused.
+  base::Instant until = base::Instant::never();
+  ReplayObserver* observer = nullptr;
   std::function<void(base::Instant)> progress;  // called now and then
 };
 
