@@ -108,9 +108,17 @@ namespace {
 std::string signature_of(const JobSpec& spec, std::span<const ShapeIx> shapes) {
   std::string key = spec.queue + "\n" + spec.tenant + "\n" + (spec.preemptible ? "p" : "f") +
                     (spec.may_displace ? "d;" : "n;");
-  for (const GroupSpec& group : spec.groups) {
-    key += std::to_string(group.parent) + "," + std::to_string(group.min_count) + "," +
-           group.required_level + "," + group.preferred_level + ";";
+  // A minimum of all children is told as their number, as a snapshot tells it.
+  std::vector<size_t> children(spec.groups.size(), 0);
+  for (size_t i = 1; i < spec.groups.size(); ++i) {
+    ++children[static_cast<size_t>(spec.groups[i].parent)];
+  }
+  for (const PodSpec& pod : spec.pods) ++children[pod.group];
+  for (size_t i = 0; i < spec.groups.size(); ++i) {
+    const GroupSpec& group = spec.groups[i];
+    const size_t min = group.min_count == GroupSpec::kAllChildren ? children[i] : group.min_count;
+    key += std::to_string(group.parent) + "," + std::to_string(min) + "," + group.required_level +
+           "," + group.preferred_level + ";";
   }
   for (size_t i = 0; i < spec.pods.size();) {
     size_t end = i;
