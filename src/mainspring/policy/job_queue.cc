@@ -109,7 +109,9 @@ void JobQueue::insert(Place& place, uint32_t slot) {
   close(place.signature, line);
   line.jobs.insert(place.key);
   // Somebody else at its head may displace whom the others could not, or earlier than they.
-  if (line.refused && line.jobs.begin()->slot == slot) {
+  const bool asks_rights = line.refused && (line.refused->may_displace ||
+                                            line.refused->retry_at != base::Instant::never());
+  if (asks_rights && line.jobs.begin()->slot == slot) {
     reopen(place.signature, line);
   } else {
     open(place.signature, line);
