@@ -165,8 +165,9 @@ struct CoreConfig {
   base::Duration retry_backoff_max = base::seconds(600);
   // Past use loses half of its weight in so long; 0: past use does not count.
   base::Duration usage_half_life;
-  // What is made free for a job is held for it so long, beginning with the displacement; and so
-  // long a job for which others stopped is not displaced.
+  // What is made free for a job is held for it so long, beginning with the displacement. And so
+  // long a job that was displaced displaces nobody itself, and one for which others stopped is not
+  // displaced.
   base::Duration promise_timeout = base::seconds(300);
   // Within `displacements_window`, a job is displaced at most so often by work beyond its quota.
   int32_t displacements_max = 2;

@@ -27,6 +27,9 @@ Rights::Rights(const ClusterState& state, const QueueShares& shares, model::JobI
   const model::Queues& queues = state.queues();
   if (job_.may_displace) {
     from_ = job_.submitted_at + queues.row(job_.queue).spec.displace_after;
+    if (!job_.displaced_at.empty()) {
+      from_ = std::max(from_, job_.displaced_at.back() + state.config().promise_timeout);
+    }
   }
   if (!queues.declared()) return;
   starved_ = true;

@@ -27,8 +27,9 @@
 // above. A preempt or a move does not raise it, and the jobs that run afterwards are worth more:
 // compared by the number of milli-GPU that run at the highest priority, then the next, and so on,
 // they are ahead. So each displacement lowers the pair (overshoot, worth of what waits), which has
-// a smallest value. And whoever was given its place by others is not displaced for as long as a
-// promise lasts, so nobody turns its displacer around.
+// a smallest value. For as long as a promise lasts, whoever was displaced displaces nobody, and
+// whoever was given its place by others is not displaced: one cycle ends the matter, and nobody
+// turns its displacer around.
 
 namespace mainspring::policy {
 
