@@ -88,6 +88,8 @@ void Engine::expire(ClusterState& state, Instant now, Plan& plan) {
     if (deadline > now) break;
     due.push_back(slot);
   }
+  // Slots differ after a restart; ids do not.
+  std::ranges::sort(due, {}, [&state](uint32_t slot) { return state.jobs()[slot].id; });
   for (const uint32_t slot : due) {
     const JobIx index = state.job_index(slot);
     const model::Job& job = state.job(index);

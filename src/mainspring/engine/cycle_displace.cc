@@ -43,8 +43,13 @@ bool some_queue_holds_too_much(const ClusterState& state, const policy::QueueSha
 }  // namespace
 
 void Engine::redeem(ClusterState& state, Instant now, Plan& plan) {
-  const std::vector<std::pair<Instant, uint32_t>> promised(queue_.promised().begin(),
-                                                           queue_.promised().end());
+  std::vector<std::pair<Instant, uint32_t>> promised(queue_.promised().begin(),
+                                                     queue_.promised().end());
+  // Slots differ after a restart; ids do not.
+  std::ranges::sort(promised, [&state](const auto& left, const auto& right) {
+    if (left.first != right.first) return left.first < right.first;
+    return state.jobs()[left.second].id < state.jobs()[right.second].id;
+  });
   for (const auto& [until, slot] : promised) {
     const JobIx index = state.job_index(slot);
     const model::Job& job = state.job(index);
