@@ -81,7 +81,11 @@ void Audit::add(const model::Displace& decision, const ClusterState& state, Inst
     totals_.lost_gpu_ms += victim.lost_gpu_ms;
     ++totals_.by_rule[static_cast<size_t>(victim.rule)];
   }
-  while (totals_.victims_kept > victims_max_ && kept_.size() > 1) {
+  // Places may be held without a victim: displacements count as well.
+  const auto too_many = [this] {
+    return std::max(totals_.victims_kept, static_cast<int64_t>(kept_.size())) > victims_max_;
+  };
+  while (too_many() && kept_.size() > 1) {
     totals_.victims_kept -= static_cast<int64_t>(kept_.front().victims.size());
     kept_.pop_front();
     ++first_;

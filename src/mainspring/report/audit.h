@@ -53,7 +53,7 @@ struct AuditTotals {
 
 class Audit {
  public:
-  // The oldest displacements are forgotten when there are more victims than that.
+  // The oldest displacements are forgotten when there are more of them, or more victims, than that.
   static constexpr int64_t kVictimsMax = 100'000;
   explicit Audit(int64_t victims_max = kVictimsMax) : victims_max_(victims_max) {}
 

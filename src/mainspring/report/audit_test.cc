@@ -93,5 +93,19 @@ TEST(Audit, ForgetsTheOldestAndCountsAll) {
   EXPECT_TRUE(other.displacements().empty());
 }
 
+TEST(Audit, PlacesHeldWithoutAVictimAreForgottenToo) {
+  Audit audit(2);
+  model::ClusterState state;
+  for (int i = 0; i < 5; ++i) {
+    model::Plan plan;
+    plan.decisions.emplace_back(
+        model::Displace{.job = "w" + std::to_string(i), .rule = model::DisplaceRule::kHold});
+    audit.observe(plan, state, base::Instant{i});
+  }
+  EXPECT_EQ(audit.displacements().size(), 2U);
+  EXPECT_EQ(audit.totals().displacements, 5);
+  EXPECT_EQ(audit.totals().victims, 0);
+}
+
 }  // namespace
 }  // namespace mainspring::report
