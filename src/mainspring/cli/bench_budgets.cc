@@ -3,8 +3,10 @@
 
 namespace mainspring::cli {
 
-std::span<const Budget> budgets() {
-  static const std::vector<Budget> kBudgets = {
+namespace {
+
+std::vector<Budget> of_placement() {
+  return {
       {.name = "state_memory_12500x8",
        .about = "memory of the state: 12,500 nodes × 8 GPUs, 20,000 pods",
        .unit = "MB",
@@ -46,6 +48,11 @@ std::span<const Budget> budgets() {
        .unit = "s",
        .limit = 10,
        .measure = measure_restart},
+  };
+}
+
+std::vector<Budget> of_displacement() {
+  return {
       {.name = "reclaim_1_of_4000",
        .about = "an owner takes one GPU back from another queue's 4,000 jobs, median",
        .unit = "ms",
@@ -72,6 +79,17 @@ std::span<const Budget> budgets() {
        .limit = 1,
        .measure = measure_cycle_idle_1000_queues},
   };
+}
+
+}  // namespace
+
+std::span<const Budget> budgets() {
+  static const std::vector<Budget> kBudgets = [] {
+    std::vector<Budget> all = of_placement();
+    const std::vector<Budget> more = of_displacement();
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }();
   return kBudgets;
 }
 

@@ -17,6 +17,7 @@
 #include "mainspring/config/scenario.h"
 #include "mainspring/engine/cycle.h"
 #include "mainspring/sim/event_replay.h"
+#include "mainspring/sim/policy_run.h"
 #include "mainspring/sim/scenario_run.h"
 
 namespace mainspring::cli {
@@ -78,6 +79,35 @@ ExitCode compare_policies(const SimulateFlags& flags, const config::Scenario& sc
   return ExitCode::kOk;
 }
 
+// Policies on the jobs of a public trace, or on those of any scenario with time.
+ExitCode compare_on_time(const SimulateFlags& flags, const config::Scenario& scenario) {
+  if (scenario.philly && flags.traces.empty()) {
+    return report({.message = "--traces: is missing; the scenario " + scenario.name +
+                              " reads a public trace, and this says in which folder it lies"});
+  }
+  if (!flags.record.empty() || flags.check) {
+    return report({.message = "--record and --check are for one run of mainspring; expected a "
+                              "scenario without a public trace, and no other policy"});
+  }
+  const auto seeds = seeds_of(flags, scenario);
+  if (!seeds) return report(seeds.error());
+  if (seeds->size() > 1) {
+    return report({.message = "--seeds: policies are compared on one seed"});
+  }
+  const auto policies = parse_names(flags.policies, "--policies", sim::timed_policies());
+  if (!policies) return report(policies.error());
+  const auto comparison = compare_timed(scenario, {.traces_folder = flags.traces,
+                                                   .seed = seeds->front(),
+                                                   .policies = *policies,
+                                                   .check = !flags.no_checker});
+  if (!comparison) return report(comparison.error());
+  print_timed_comparison(scenario, *comparison, flags.json);
+  for (const TimedPolicyResult& result : comparison->results) {
+    if (result.violations.value_or(0) > 0) return ExitCode::kFailed;
+  }
+  return ExitCode::kOk;
+}
+
 ExitCode exit_code_of(const TimedReport& report) {
   for (const sim::ScenarioReport& run : report.runs) {
     if (run.violation_count > 0 || !run.all_ok()) return ExitCode::kFailed;
@@ -88,12 +118,6 @@ ExitCode exit_code_of(const TimedReport& report) {
 ExitCode run_timed(const SimulateFlags& flags, const config::Scenario& scenario) {
   const auto seeds = seeds_of(flags, scenario);
   if (!seeds) return report(seeds.error());
-  if (flags.policies != kOwnPolicy) {
-    const auto known = parse_names(flags.policies, "--policies", static_policies());
-    if (!known) return report(known.error());
-    return report({.message = "--policies: only mainspring runs scenarios with time; the others "
-                              "decide on public lists (scenarios/openb)"});
-  }
   if (!flags.record.empty() && seeds->size() > 1) {
     return report({.message = "--record: records one run; expected one seed"});
   }
@@ -149,7 +173,9 @@ ExitCode run_simulate(const SimulateFlags& flags) {
   if (is_recorded(flags.input)) return replay(flags);
   const auto scenario = config::read_scenario(flags.input);
   if (!scenario) return report(scenario.error());
-  return scenario->openb ? compare_policies(flags, *scenario) : run_timed(flags, *scenario);
+  if (scenario->openb) return compare_policies(flags, *scenario);
+  const bool alone = flags.policies == kOwnPolicy && !scenario->philly;
+  return alone ? run_timed(flags, *scenario) : compare_on_time(flags, *scenario);
 }
 
 }  // namespace
@@ -163,7 +189,8 @@ void add_simulate(CLI::App& app, Action& action) {
       ->type_name("FILE");
   command
       ->add_option("--policies", flags->policies,
-                   "Who decides, separated by commas: mainspring, and on public lists also "
+                   "Who decides, separated by commas: mainspring; in scenarios with time also "
+                   "first-fit, best-fit, fifo, priority, static, periodic; on public lists also "
                    "random, dot-product, gpu-clustering, gpu-packing, best-fit, first-fit, "
                    "fgd-naive, fgd")
       ->type_name("NAME,...");
@@ -191,7 +218,9 @@ void add_simulate(CLI::App& app, Action& action) {
       "  mainspring simulate scenarios/faults/lost-node.yaml --record run.events\n"
       "  mainspring simulate run.events\n"
       "  mainspring simulate scenarios/openb/default.yaml --traces DIR --seeds 42..51 \\\n"
-      "      --policies fgd,best-fit,mainspring --json");
+      "      --policies fgd,best-fit,mainspring --json\n"
+      "  mainspring simulate scenarios/philly/tenants.yaml --traces DIR \\\n"
+      "      --policies fifo,priority,static,periodic,mainspring");
   command->callback([&action, flags] { action = [flags] { return run_simulate(*flags); }; });
 }
 

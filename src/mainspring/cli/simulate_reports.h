@@ -5,6 +5,7 @@
 
 #include "mainspring/base/json.h"
 #include "mainspring/cli/static_comparison.h"
+#include "mainspring/cli/timed_comparison.h"
 #include "mainspring/config/scenario.h"
 #include "mainspring/sim/event_replay.h"
 #include "mainspring/sim/scenario_run.h"
@@ -18,6 +19,9 @@ void print_results_json(base::Json results);
 
 void print_static_report(const config::Scenario& scenario, const StaticComparison& comparison,
                          bool json);
+
+void print_timed_comparison(const config::Scenario& scenario, const TimedComparison& comparison,
+                            bool json);
 
 // The runs of a scenario with time, one for each seed.
 struct TimedReport {

@@ -32,16 +32,35 @@ expect:
   - {job: a, starts_by: 20s}
 )";
 
-std::string replaced(const Mistake& mistake) {
-  std::string text = kGood;
+constexpr const char* kOwned = R"(name: owned
+sharing: {promise_timeout: 2m, displacements_max: 1}
+priority_classes:
+  high: {value: 100, preemptible: false}
+queues:
+  - name: research
+    gpu: {quota: 60 %, limit: 16, weight: 2}
+    queues:
+      - {name: vision, gpu: {quota: 4}, tenants: [red]}
+  - {name: batch, parent: research, gpu_models: {H100: {quota: 8, limit: 8}}}
+queue_changes:
+  - {at: 1m, queue: {name: new, parent: research}}
+cluster:
+  generate: {count: 2, gpus: {count: 8}}
+workload:
+  jobs:
+    - {id: a, queue: vision, tenant: blue, priority: high, pods: {gpus: 1}}
+)";
+
+std::string replaced(const char* good, const Mistake& mistake) {
+  std::string text = good;
   const size_t at = text.find(mistake.old_text);
   EXPECT_NE(at, std::string::npos) << mistake.old_text;
   return text.replace(at, std::string(mistake.old_text).size(), mistake.new_text);
 }
 
-void expect_refused(std::span<const Mistake> mistakes) {
+void expect_refused(std::span<const Mistake> mistakes, const char* good = kGood) {
   for (const Mistake& mistake : mistakes) {
-    const auto scenario = parse_scenario(replaced(mistake), "x.yaml");
+    const auto scenario = parse_scenario(replaced(good, mistake), "x.yaml");
     ASSERT_FALSE(scenario.has_value()) << mistake.new_text;
     const std::string& message = scenario.error().message;
     EXPECT_EQ(message.substr(0, std::string(mistake.message).size()), mistake.message);
@@ -49,9 +68,11 @@ void expect_refused(std::span<const Mistake> mistakes) {
   }
 }
 
-TEST(ScenarioErrors, TheGoodFileIsGood) {
-  const auto scenario = parse_scenario(kGood, "x.yaml");
-  ASSERT_TRUE(scenario.has_value()) << scenario.error().message;
+TEST(ScenarioErrors, TheGoodFilesAreGood) {
+  for (const char* good : {kGood, kOwned}) {
+    const auto scenario = parse_scenario(good, "x.yaml");
+    ASSERT_TRUE(scenario.has_value()) << scenario.error().message;
+  }
 }
 
 TEST(ScenarioErrors, WhatIsNoYaml) {
@@ -172,6 +193,79 @@ TEST(ScenarioErrors, ThingsThatDoNotFitTogether) {
        "x.yaml:14:38: expect[0].reason: has no meaning for starts_by"},
   };
   expect_refused(mistakes);
+}
+
+TEST(ScenarioErrors, AmountsOfQueuesThatAreWrong) {
+  const Mistake mistakes[] = {
+      {"weight: 2", "weight: 0",
+       "x.yaml:7:43: queues[0].gpu.weight: '0' is out of range; expected 1 to 1000000000"},
+      {"weight: 2", "weight: -2", "x.yaml:7:43: queues[0].gpu.weight: '-2' is negative; expected"},
+      {"weight: 2", "weight: .inf", "x.yaml:7:43: queues[0].gpu.weight: '.inf' is not a number"},
+      {"60 %", "100.5 %", "x.yaml:7:18: queues[0].gpu.quota: '100.5 %' is above 100 %; expected"},
+      {"60 %", "-60 %", "x.yaml:7:18: queues[0].gpu.quota: '-60 %' is negative; expected a part"},
+      {"60 %", "-2",
+       "x.yaml:7:18: queues[0].gpu.quota: '-2' is negative; expected GPUs such as 8 or 1.5, in "
+       "steps of 0.001, or `unlimited`"},
+      {"60 %", "0.0001", "x.yaml:7:18: queues[0].gpu.quota: '0.0001' is finer than the smallest"},
+      {"60 %", "inf", "x.yaml:7:18: queues[0].gpu.quota: 'inf' is not a number"},
+      {"60 %", "9007199254741", "x.yaml:7:18: queues[0].gpu.quota: '9007199254741' is over 2^53"},
+      {"limit: 16", "limit: 60 %", "x.yaml:7:31: queues[0].gpu.limit: '60 %' has an unknown unit"},
+      {"limit: 8", "limit: 4",
+       "x.yaml:10:74: queues[1].gpu_models.H100.limit: '4' is below the quota; expected 8 or more"},
+      {"value: 100", "value: 2147483647",
+       "x.yaml:4:17: priority_classes.high.value: '2147483647' is out of range"},
+      {"priority: high", "priority: 2147483647",
+       "x.yaml:17:54: workload.jobs[0].priority: '2147483647' is out of range; expected 0 to "
+       "1000000000"},
+      {"priority: high", "priority: hihg",
+       "x.yaml:17:54: workload.jobs[0].priority: 'hihg' is no priority class; did you mean "
+       "'high'?"},
+      {"  high:", "  100:", "x.yaml:4:8: priority_classes.100: expected a word, but '100' is a"},
+      {"promise_timeout: 2m", "promise_timeout: 0s",
+       "x.yaml:2:28: sharing.promise_timeout: '0s' is out of range"},
+  };
+  expect_refused(mistakes, kOwned);
+}
+
+TEST(ScenarioErrors, TreesOfQueuesThatAreWrong) {
+  const Mistake mistakes[] = {
+      {"name: vision", "name: \"vi sion\"",
+       "x.yaml:9:16: queues[0].queues[0].name: 'vi sion' is not a name; expected letters"},
+      {"name: vision", "name: \"v\\u00efsion\"", "x.yaml:9:16: queues[0].queues[0].name: '"},
+      {"name: vision", "name: \"\"",
+       "x.yaml:9:16: queues[0].queues[0].name: expected a name of 1 to 253 characters"},
+      {"name: vision", "name: batch",
+       "x.yaml:10:12: queues[1].name: there are two queues with the name 'batch'"},
+      {"name: vision", "name: vision, parent: batch",
+       "x.yaml:9:32: queues[0].queues[0].parent: the queue stands inside 'research'; expected"},
+      {"name: batch, parent: research", "name: batch, parent: reserch",
+       "x.yaml:10:27: queues[1].parent: there is no queue 'reserch'; did you mean 'research'?"},
+      {"name: batch, parent: research", "name: batch, parent: batch",
+       "x.yaml:10:5: queues[1]: queue batch: parent is the queue itself"},
+      {"name: research\n", "name: research\n    parent: batch\n",
+       "x.yaml:11:5: queues[1]: parent leads back to the queue itself"},
+      {"[red]", "[\"red\\n\"]", "x.yaml:9:51: queues[0].queues[0].tenants[0]: '"},
+      {"parent: research}}\ncluster", "parent: sales}}\ncluster",
+       "x.yaml:12:41: queue_changes[0].queue.parent: there is no queue 'sales'; expected"},
+      {"queue: {name: new, parent: research}", "remove: visio",
+       "x.yaml:12:22: queue_changes[0].remove: there is no queue 'visio'; did you mean 'vision'?"},
+      {"at: 1m, queue: {name: new, parent: research}", "at: 1m",
+       "x.yaml:12:5: queue_changes[0]: expected exactly one of `queue` and `remove`"},
+      {"gpu_models: {H100: {quota: 8, limit: 8}}", "gpu_models: [H100]",
+       "x.yaml:10:49: queues[1].gpu_models: expected a mapping of names, found a list"},
+  };
+  expect_refused(mistakes, kOwned);
+}
+
+TEST(ScenarioErrors, QuotasWhoseSumOverflows) {
+  std::string text = "name: x\ncluster: {}\nworkload: {}\nqueues:\n";
+  for (int i = 0; i < 1100; ++i) {
+    text += "  - {name: q" + std::to_string(i) + ", gpu: {quota: 9007199254740}}\n";
+  }
+  const auto scenario = parse_scenario(text, "x.yaml");
+  ASSERT_FALSE(scenario.has_value());
+  EXPECT_EQ(scenario.error().message,
+            "x.yaml:261:5: queues[256]: resources.gpu.quota: with its siblings it is above 2^61");
 }
 
 TEST(ScenarioErrors, HostileFilesEndQuickly) {

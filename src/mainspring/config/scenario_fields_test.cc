@@ -44,7 +44,10 @@ TEST(ScenarioFields, EveryDefaultIsInItsRange) {
   ASSERT_TRUE(scenario.has_value()) << scenario.error().message;
   const auto full = parse_scenario(
       "name: x\n"
-      "timeouts: {}\npod_times: {}\nchances: {}\n"
+      "timeouts: {}\nsharing: {}\npod_times: {}\nchances: {}\n"
+      "priority_classes: {high: {value: 1}}\n"
+      "queues: [{name: q, gpu: {}, cpu: {}, memory: {}, gpu_models: {H100: {}}}]\n"
+      "queue_changes: [{at: 1s, queue: {name: q}}]\n"
       "cluster: {generate: {count: 1, gpus: {count: 1}, taints: [{key: a}]}}\n"
       "workload:\n"
       "  jobs: [{id: a, pods: {gpus: 1, tolerations: [{key: a}], node_requirements: [{key: a, op: "
@@ -54,6 +57,8 @@ TEST(ScenarioFields, EveryDefaultIsInItsRange) {
       "faults: [{at: 1s, node_lost: node-0}]\n",
       "x.yaml");
   ASSERT_TRUE(full.has_value()) << full.error().message;
+  // The tables and the model agree about what holds when nothing is said.
+  EXPECT_EQ(full->config, model::CoreConfig{});
 }
 
 TEST(ScenarioFields, EveryTableIsNamedOnce) {

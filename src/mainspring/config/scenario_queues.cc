@@ -153,7 +153,6 @@ void read_class(const std::string& name, const Section& section, Scenario& scena
                                        .may_displace = section.flag("may_displace")});
 }
 
-// A queue may be changed or deleted only after it is there.
 void read_change(const Section& section, TreeReader& tree, Scenario& scenario) {
   TimedQueueChange change{.at = section.instant("at"), .gone = section.has("remove")};
   if (section.has("queue") == change.gone) {
@@ -169,7 +168,6 @@ void read_change(const Section& section, TreeReader& tree, Scenario& scenario) {
     if (queue->has("queues")) queue->report("queues", "has no meaning here; expected one queue");
     const std::string& parent = change.queue.parent;
     if (!parent.empty() && !tree.knows(parent)) queue->report("parent", tree.unknown(parent));
-    tree.add_name(change.queue.name);
   }
   scenario.queue_changes.push_back(std::move(change));
 }
@@ -186,7 +184,12 @@ void read_queues(const Section& file, Scenario& scenario) {
   tree.check();
   scenario.queues = tree.take();
   scenario.warnings = model::warnings(scenario.queues);
-  for (const Section& section : file.many("queue_changes", queue_change_table())) {
+  const std::vector<Section> changes = file.many("queue_changes", queue_change_table());
+  // What one change deletes, another one may have added, in whatever order the file has them.
+  for (const Section& section : changes) {
+    if (const auto queue = section.one("queue", queue_table())) tree.add_name(queue->text("name"));
+  }
+  for (const Section& section : changes) {
     read_change(section, tree, scenario);
   }
   std::ranges::stable_sort(scenario.queue_changes, {}, &TimedQueueChange::at);

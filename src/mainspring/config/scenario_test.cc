@@ -114,6 +114,105 @@ TEST(Scenario, ReadsEveryPart) {
   EXPECT_EQ(scenario->expectations[5].count, 500);
 }
 
+constexpr const char* kOwned = R"(name: owned
+sharing: {usage_half_life: 7d, promise_timeout: 2m, displacements_max: 1,
+          displacements_window: 6h, consolidate_lost_max: 0s}
+priority_classes:
+  high: {value: 100, preemptible: false}
+  calm: {value: 5, may_displace: false}
+queues:
+  - name: research
+    priority: 3
+    gpu: {quota: 60 %, limit: unlimited, weight: 2}
+    gpu_models: {H100: {quota: 1.5, limit: 8}}
+    cpu: {quota: -1}
+    memory: {quota: 64Gi}
+    tenants: [red, blue]
+    min_run_before_preempt: 1m
+    min_run_before_reclaim: 2m
+    displace_after: 3m
+    queues:
+      - {name: vision, gpu: {quota: 70 %}, queues: [{name: small}, {name: large}]}
+      - {name: speech, gpu: {quota: 50 %}}
+  - {name: batch, parent: research}
+queue_changes:
+  - {at: 2h, remove: guest}
+  - {at: 1h, queue: {name: guest, gpu: {quota: 2}}}
+cluster: {generate: {count: 2, gpus: {count: 8}}}
+workload:
+  jobs:
+    - {id: a, queue: large, tenant: red, priority: high, may_displace: false,
+       checkpoint_every: 15m, restart_time: 1m, pods: {gpus: 1}}
+    - {id: b, queue: nowhere, priority: calm, preemptible: false, pods: {gpus: 1}}
+  generate:
+    name: g
+    until: 1h
+    jobs_per_hour: 1
+    mix: [{name: m, tenant: blue, priority: calm, checkpoint_every: 1h, duration_mean: 1m,
+           pods: {gpus: 1}}]
+)";
+
+TEST(Scenario, ReadsTheTreeOfQueues) {
+  const auto scenario = parse_scenario(kOwned, "owned.yaml");
+  ASSERT_TRUE(scenario.has_value()) << scenario.error().message;
+  EXPECT_EQ(scenario->config.usage_half_life, base::seconds(7 * 24 * 3600));
+  EXPECT_EQ(scenario->config.promise_timeout, base::seconds(120));
+  EXPECT_EQ(scenario->config.displacements_max, 1);
+  EXPECT_EQ(scenario->config.displacements_window, base::seconds(6 * 3600));
+  EXPECT_EQ(scenario->config.consolidate_lost_max, base::Duration{});
+  const model::QueueSpec research{.name = "research",
+                                  .priority = 3,
+                                  .resources = {{.name = "gpu", .quota_ppm = 600'000, .weight = 2},
+                                                {.name = "gpu:H100", .quota = 1500, .limit = 8000},
+                                                {.name = "cpu", .quota = model::kUnlimited},
+                                                {.name = "memory", .quota = int64_t{64} << 30}},
+                                  .tenants = {"red", "blue"},
+                                  .min_run_before_preempt = base::seconds(60),
+                                  .min_run_before_reclaim = base::seconds(120),
+                                  .displace_after = base::seconds(180)};
+  ASSERT_EQ(scenario->queues.size(), 6U);
+  EXPECT_EQ(scenario->queues[0], research);
+  const std::vector<std::pair<std::string, std::string>> parents = {
+      {"research", ""},    {"vision", "research"}, {"small", "vision"},
+      {"large", "vision"}, {"speech", "research"}, {"batch", "research"}};
+  for (size_t i = 0; i < parents.size(); ++i) {
+    EXPECT_EQ(scenario->queues[i].name, parents[i].first);
+    EXPECT_EQ(scenario->queues[i].parent, parents[i].second);
+  }
+  ASSERT_EQ(scenario->queue_changes.size(), 2U);
+  EXPECT_EQ(scenario->queue_changes[0].at, base::Instant{3'600'000});
+  EXPECT_EQ(scenario->queue_changes[0].queue.resources[0].quota, 2000);
+  EXPECT_FALSE(scenario->queue_changes[0].gone);
+  EXPECT_TRUE(scenario->queue_changes[1].gone);
+  EXPECT_EQ(scenario->queue_changes[1].queue.name, "guest");
+  // 70 % and 50 % are more than there is: legal, and said.
+  ASSERT_EQ(scenario->warnings.size(), 1U);
+  EXPECT_NE(scenario->warnings[0].find("promised 120 %"), std::string::npos);
+}
+
+TEST(Scenario, ReadsWhoseJobsAreAndWhatTheyMayDo) {
+  const auto scenario = parse_scenario(kOwned, "owned.yaml");
+  ASSERT_TRUE(scenario.has_value()) << scenario.error().message;
+  const model::JobSpec& first = scenario->jobs[0].spec;
+  EXPECT_EQ(first.tenant, "red");
+  EXPECT_EQ(first.priority, 100);
+  EXPECT_FALSE(first.preemptible);
+  EXPECT_FALSE(first.may_displace);
+  EXPECT_EQ(first.checkpoint_interval, base::seconds(900));
+  EXPECT_EQ(first.restart_time, base::seconds(60));
+  const model::JobSpec& second = scenario->jobs[1].spec;
+  EXPECT_EQ(second.queue, "nowhere");
+  EXPECT_EQ(second.priority, 5);
+  EXPECT_FALSE(second.preemptible);
+  EXPECT_FALSE(second.may_displace);
+  EXPECT_EQ(second.checkpoint_interval, base::Duration{});
+  const model::JobSpec& form = scenario->generated[0].mix[0].form;
+  EXPECT_EQ(form.tenant, "blue");
+  EXPECT_EQ(form.priority, 5);
+  EXPECT_TRUE(form.preemptible);
+  EXPECT_EQ(form.checkpoint_interval, base::seconds(3600));
+}
+
 TEST(Scenario, DrawsTheSameJobsFromTheSameSeed) {
   const auto scenario = parse_scenario(kWhole, "whole.yaml");
   ASSERT_TRUE(scenario.has_value());

@@ -106,7 +106,8 @@ void Checker::judge_displace(const model::Displace& displace, base::Instant now)
 
 void Checker::judge_right(const LedgerJob& winner, const model::Victim& victim,
                           const LedgerJob& job, bool beyond_quota, base::Instant now) {
-  const bool one_queue = winner.spec.queue == job.spec.queue;
+  // Without a tree every name is the same queue.
+  const bool one_queue = ledger_.queues().empty() || winner.spec.queue == job.spec.queue;
   if (victim.rule == model::DisplaceRule::kPreempt &&
       (!one_queue || job.spec.priority >= winner.spec.priority)) {
     report(Rule::kWrongRight, now,
