@@ -199,7 +199,9 @@ class Warnings {
       for (const QueueResource& resource : queues[i].resources) {
         Promised& promised = promised_[{tree_.parent[i], resource.name}];
         if (resource.quota == kUnlimited) promised.unlimited = true;
-        promised.sum += std::max<int64_t>(resource.quota, 0);
+        // Trees with larger sums are refused, but may be looked at before.
+        const int64_t quota = std::clamp<int64_t>(resource.quota, 0, kTotalMax);
+        promised.sum = std::min(promised.sum + quota, kTotalMax);
         promised.ppm += resource.quota_ppm;
       }
     }
