@@ -173,6 +173,9 @@ ExitCode run_simulate(const SimulateFlags& flags) {
   if (is_recorded(flags.input)) return replay(flags);
   const auto scenario = config::read_scenario(flags.input);
   if (!scenario) return report(scenario.error());
+  for (const std::string& warning : scenario->warnings) {
+    fmt::print(stderr, "mainspring: {}: warning: {}\n", flags.input, warning);
+  }
   if (scenario->openb) return compare_policies(flags, *scenario);
   const bool alone = flags.policies == kOwnPolicy && !scenario->philly;
   return alone ? run_timed(flags, *scenario) : compare_on_time(flags, *scenario);
