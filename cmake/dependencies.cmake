@@ -7,6 +7,15 @@ find_package(yaml-cpp 0.7 REQUIRED)
 find_package(Boost 1.81 REQUIRED COMPONENTS json)
 find_package(CLI11 2.1 REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(CURL 7.88 REQUIRED)
+find_package(Threads REQUIRED)
+# Debian's cpp-httplib comes without a CMake package.
+find_library(MAINSPRING_HTTPLIB cpp-httplib REQUIRED)
+add_library(httplib INTERFACE)
+target_link_libraries(httplib INTERFACE ${MAINSPRING_HTTPLIB} Threads::Threads)
+# The classes of its header have the layout of the library only with what Debian built it with.
+target_compile_definitions(
+  httplib INTERFACE CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT)
 if(BUILD_TESTING)
   find_package(GTest 1.12 REQUIRED)
   find_package(rapidcheck REQUIRED)
