@@ -14,11 +14,11 @@ configure = test -f build/$(1)/build.ninja || cmake --preset $(1)
 ctest = ctest --preset $(1) --parallel $(JOBS)
 
 .PHONY: help build demo test test-long bench lint format sanitize tsan fuzz coverage clean
-.PHONY: setup setup-lint setup-coverage configured
+.PHONY: controlplane test-kube test-kube-1.37 setup setup-lint setup-coverage setup-go configured
 
 help: ## list the targets
 	@echo "Mainspring. Every target first installs what it misses (tools/setup)."
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: configured ## build build/release/mainspring (the default)
 	@cmake --build --preset release --parallel $(JOBS) --target mainspring
@@ -33,6 +33,19 @@ test: configured ## build everything, run all tests, sanitized twins of the room
 test-long: configured ## the same without sampling: every small world, every long scenario
 	@cmake --build --preset release --parallel $(JOBS)
 	@MAINSPRING_LONG=1 $(call ctest,release) --timeout 36000
+
+# The control plane of the tests is built once, into the cache of the user.
+KUBE = 1.36
+KUBE_TEST_FLAGS =
+controlplane: setup-go ## build the real Kubernetes that the tests run on (etcd, API server, ...)
+	@tests/e2e/controlplane/build $(KUBE) > /dev/null
+
+test-kube: setup-go controlplane ## all tests on a real control plane of Kubernetes 1.36
+	@cd tests/e2e && MAINSPRING_KUBE=$(KUBE) ../../tools/go test -count=1 -timeout 60m \
+	  $(KUBE_TEST_FLAGS) ./...
+
+test-kube-1.37: ## the same on Kubernetes 1.37
+	@$(MAKE) test-kube KUBE=1.37
 
 bench: build ## measure the budgets of the core on this machine
 	@$(PROGRAM) bench
@@ -85,6 +98,9 @@ setup-lint:
 
 setup-coverage:
 	@tools/setup --coverage
+
+setup-go:
+	@tools/setup --go
 
 configured: setup
 	@$(call configure,release)
