@@ -219,7 +219,7 @@ void Checker::judge_promised(const model::Displace& displace, base::Instant now)
     if (pod->job == displace.job) counts[pod->position] = 1;
   }
   if (!tree_minimum_met(winner.spec, counts)) {
-    report(Rule::kBelowMinimum, now,
+    report(Rule::kWrongPromise, now,
            "Job " + displace.job + " was promised so little that it stays below its minimum.");
   }
 }

@@ -230,7 +230,7 @@ TEST_F(CheckerDisplaceTest, PromisesOfNothing) {
 TEST_F(CheckerDisplaceTest, PromisesBelowTheMinimum) {
   model::Displace half = good();
   half.promised.pop_back();
-  EXPECT_EQ(judged(half, Rule::kBelowMinimum), 1);
+  EXPECT_EQ(judged(half, Rule::kWrongPromise), 1);
 }
 
 TEST_F(CheckerDisplaceTest, MovesWithoutANewPlace) {

@@ -7,6 +7,7 @@
 
 #include "mainspring/engine/decisions.h"
 #include "mainspring/placement/node_fit.h"
+#include "mainspring/sim/timed_amounts.h"
 
 namespace mainspring::sim {
 
@@ -18,33 +19,6 @@ namespace {
 
 constexpr std::string_view kNames[] = {"first-fit", "best-fit", "fifo",
                                        "priority",  "static",   "periodic"};
-// A cycle's cost is reckoned from so many waiting jobs at most.
-constexpr int kJobsReckoned = 1000;
-
-int64_t gpus_wanted(const ClusterState& state, const model::Job& job) {
-  int64_t gpus = 0;
-  for (const model::PodIx index : job.pods) {
-    const model::Pod& pod = state.pod(index);
-    if (pod.phase == model::PodPhase::kPending) {
-      gpus += state.inventory().shape(pod.shape).gpu_count;
-    }
-  }
-  return gpus;
-}
-
-int64_t quota_milli(const ClusterState& state, model::QueueIx queue) {
-  const model::Queue& row = state.queues().row(queue);
-  return row.declared ? row.resource("gpu").quota : model::kUnlimited;
-}
-
-int64_t held_milli(const ClusterState& state, model::QueueIx queue) {
-  return state.queues().row(queue).held(model::kGpuDimension);
-}
-
-bool within_quota(const ClusterState& state, const model::Job& job, int64_t gpus) {
-  const int64_t quota = quota_milli(state, job.queue);
-  return quota == model::kUnlimited || held_milli(state, job.queue) + gpus * 1000 <= quota;
-}
 
 }  // namespace
 
@@ -75,53 +49,8 @@ model::Plan TimedPolicy::decide(ClusterState& state, Instant now) {
     decide_now(state, now, plan);
     return plan;
   }
-  const bool changed = state.job_changes().end() != seen_changes_;
-  if (!acts_at_ && lines_.anybody_waits() && changed) {
-    // The next whole period at which it is not busy any more.
-    const int64_t period = rules_.cycles->period.ms;
-    const Instant free_at = std::max(now, idle_from_);
-    const Instant cycle{(free_at.ms + period - 1) / period * period};
-    if (cycle > now) {
-      plan.next_wake = cycle;
-      return plan;
-    }
-    acts_at_ = now + cost_of_cycle(state);
-  }
-  if (acts_at_ && *acts_at_ <= now) {
-    acts_at_.reset();
-    idle_from_ = now + base::milliseconds(1);
-    decide_now(state, now, plan);
-    lines_.sync(state);
-    seen_changes_ = state.job_changes().end();
-  }
-  if (acts_at_) plan.next_wake = *acts_at_;
+  pass_cycle(state, now, plan);
   return plan;
-}
-
-// What the cycle will do, by counting GPUs alone.
-base::Duration TimedPolicy::cost_of_cycle(const ClusterState& state) {
-  const uint64_t gains = state.inventory().gains();
-  int64_t free = state.inventory().total_free().gpus;
-  int64_t binds = 0;
-  int64_t evictions = 0;
-  int looked_at = 0;
-  for (const auto& [signature, line] : lines_.lines()) {
-    for (const ArrivalKey& key : line.jobs) {
-      if (++looked_at > kJobsReckoned) break;
-      const model::Job& job = state.jobs()[key.slot];
-      const int64_t wanted = gpus_wanted(state, job);
-      if (wanted <= free) {
-        free -= wanted;
-        binds += job.pods_pending;
-        continue;
-      }
-      if (line.refused_at_gains == gains || owed_.contains(job.id)) break;
-      if (within_quota(state, job, wanted)) evictions += wanted - free;
-      break;
-    }
-  }
-  const PeriodicCosts& costs = *rules_.cycles;
-  return base::milliseconds((binds * costs.bind_us + evictions * costs.evict_us) / 1000);
 }
 
 void TimedPolicy::decide_now(ClusterState& state, Instant now, model::Plan& plan) {

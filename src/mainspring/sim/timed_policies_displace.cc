@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "mainspring/sim/timed_amounts.h"
 #include "mainspring/sim/timed_policies.h"
 
 namespace mainspring::sim {
@@ -12,24 +13,6 @@ using model::ClusterState;
 using model::JobIx;
 
 namespace {
-
-int64_t gpus_of(const ClusterState& state, const model::Job& job, bool held) {
-  int64_t gpus = 0;
-  for (const model::PodIx index : job.pods) {
-    const model::Pod& pod = state.pod(index);
-    const bool counts = held ? pod.holds() : pod.phase == model::PodPhase::kPending;
-    if (counts) gpus += state.inventory().shape(pod.shape).gpu_count;
-  }
-  return gpus;
-}
-
-// By how much the queue is beyond its quota.
-int64_t excess_milli(const ClusterState& state, model::QueueIx queue) {
-  const model::Queue& row = state.queues().row(queue);
-  const int64_t quota = row.resource("gpu").quota;
-  if (!row.declared || quota == model::kUnlimited) return 0;
-  return row.held(model::kGpuDimension) - quota;
-}
 
 // All pods of the job again, or none.
 bool put_back(model::Trial& trial, const model::Job& job) {
@@ -62,7 +45,7 @@ std::vector<JobIx> TimedPolicy::candidates(const ClusterState& state,
       if (first) left->second = excess_milli(state, job.queue);
       // Not below its quota by more than the last victim is wide.
       if (left->second <= 0) continue;
-      left->second -= gpus_of(state, job, true) * 1000;
+      left->second -= gpus_held(state, job) * 1000;
     }
     found.push_back(state.job_index(key->slot));
   }
@@ -72,7 +55,7 @@ std::vector<JobIx> TimedPolicy::candidates(const ClusterState& state,
 std::vector<JobIx> TimedPolicy::choose_victims(ClusterState& state, JobIx winner,
                                                const std::vector<JobIx>& candidates,
                                                Instant now) const {
-  const int64_t wanted = gpus_of(state, state.job(winner), false);
+  const int64_t wanted = gpus_wanted(state, state.job(winner));
   model::Trial trial(state);
   std::vector<JobIx> taken;
   bool fits = false;
@@ -97,7 +80,7 @@ std::vector<JobIx> TimedPolicy::choose_victims(ClusterState& state, JobIx winner
 void TimedPolicy::displace_for(ClusterState& state, JobIx index, Instant now, model::Plan& plan) {
   const model::Job& job = state.job(index);
   if (!job.may_displace || owed_.contains(job.id)) return;
-  const int64_t wanted = gpus_of(state, job, false);
+  const int64_t wanted = gpus_wanted(state, job);
   if (rules_.takes == Takes::kBeyondQuota) {
     const int64_t after = excess_milli(state, job.queue) + wanted * 1000;
     if (!state.queues().row(job.queue).declared || after > 0) return;
@@ -105,7 +88,7 @@ void TimedPolicy::displace_for(ClusterState& state, JobIx index, Instant now, mo
   const int64_t free = state.inventory().total_free().gpus;
   const std::vector<JobIx> allowed = candidates(state, job);
   int64_t freed = 0;
-  for (const JobIx victim : allowed) freed += gpus_of(state, state.job(victim), true);
+  for (const JobIx victim : allowed) freed += gpus_held(state, state.job(victim));
   if (free + freed < wanted) return;
   const std::vector<JobIx> victims = choose_victims(state, index, allowed, now);
   if (victims.empty()) return;
@@ -121,8 +104,8 @@ void TimedPolicy::displace_for(ClusterState& state, JobIx index, Instant now, mo
     model::Victim told{.job = victim.id,
                        .queue = state.queues().row(victim.queue).spec.name,
                        .rule = decision.rule,
-                       .gpu_milli = 1000 * gpus_of(state, victim, true)};
-    owed.from_free -= gpus_of(state, victim, true);
+                       .gpu_milli = 1000 * gpus_held(state, victim)};
+    owed.from_free -= gpus_held(state, victim);
     std::vector<model::PodIx> pods;
     for (const model::PodIx pod : victim.pods) {
       if (!state.pod(pod).holds()) continue;
@@ -138,14 +121,18 @@ void TimedPolicy::displace_for(ClusterState& state, JobIx index, Instant now, mo
   plan.decisions.emplace_back(std::move(decision));
 }
 
+bool TimedPolicy::any_stops(const ClusterState& state, const Owed& owed) {
+  return std::ranges::any_of(owed.victims, [&state](const std::string& id) {
+    const model::PodIx pod = state.find_pod(id);
+    return pod.valid() && state.pod(pod).phase == model::PodPhase::kStopping;
+  });
+}
+
 // A debt is paid when the job runs; it is forgotten when the job is gone or what was freed went to
 // others.
 void TimedPolicy::settle_owed(const ClusterState& state) {
   for (auto owed = owed_.begin(); owed != owed_.end();) {
-    const bool stops = std::ranges::any_of(owed->second.victims, [&state](const std::string& id) {
-      const model::PodIx pod = state.find_pod(id);
-      return pod.valid() && state.pod(pod).phase == model::PodPhase::kStopping;
-    });
+    const bool stops = any_stops(state, owed->second);
     const bool there = state.find_job(owed->first).valid();
     if (there && stops) {
       ++owed;

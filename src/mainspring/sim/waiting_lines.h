@@ -50,6 +50,7 @@ class WaitingLines {
 
   // By signature.
   [[nodiscard]] std::map<uint32_t, Line>& lines() { return lines_; }
+  [[nodiscard]] const std::map<uint32_t, Line>& lines() const { return lines_; }
   // Jobs that hold what they need.
   [[nodiscard]] const std::set<ArrivalKey>& running() const { return running_; }
   [[nodiscard]] bool anybody_waits() const { return !lines_.empty(); }
