@@ -139,7 +139,9 @@ void JobQueue::reopen(uint32_t signature, Line& line) {
 
 void JobQueue::count_displaceable(const Place& place, int64_t by) {
   const auto count = [by](auto& counts, const auto& key) {
-    if ((counts[key] += by) == 0) counts.erase(key);
+    int64_t& number = counts[key];
+    number += by;
+    if (number == 0) counts.erase(key);
   };
   count(displaceable_, std::pair{place.queue.slot, place.key.priority});
   count(displaceable_of_all_, place.key.priority);

@@ -134,6 +134,7 @@ bool RoomAttempt::fits() {
 // Largest first, as they are the hardest to place.
 bool RoomAttempt::move_others() {
   std::vector<const Taken*> order;
+  order.reserve(taken_.size());
   for (const Taken& taken : taken_) order.push_back(&taken);
   std::ranges::stable_sort(order, [this](const Taken* left, const Taken* right) {
     return pool_.units()[left->unit].gpu_milli > pool_.units()[right->unit].gpu_milli;
@@ -227,6 +228,7 @@ bool RoomAttempt::needed_in_sum(const Taken& taken) const {
 // go without one unit cannot go without it either when fewer are gone, so one pass is enough.
 void RoomAttempt::try_without_each(uint32_t strict_units_max) {
   std::vector<uint32_t> kept;
+  kept.reserve(taken_.size());
   for (const Taken& taken : taken_) kept.push_back(taken.unit);
   const auto again = [this](const std::vector<uint32_t>& units) {
     trial_.rollback(base_);

@@ -169,12 +169,10 @@ class RegionFinder {
     const bool single = claimant_.pods.size() == 1;
     const model::LevelIx level = claimant_.groups.front().required_level;
     std::vector<Region> regions;
-    if (single) {
+    if (single || (level.valid() && level == state_.inventory().node_level())) {
       regions = by_node(regions_max);
-    } else if (level.valid() && level != state_.inventory().node_level()) {
-      regions = by_domain(level);
     } else if (level.valid()) {
-      regions = by_node(regions_max);
+      regions = by_domain(level);
     } else {
       regions.push_back(gathered("cluster", offers_, shape->gpu_count > 1));
     }
