@@ -123,7 +123,9 @@ void QueueShares::read_below(const ClusterState& state, QueueIx index, size_t co
     read_below(state, child, column);
     demand += dues[child.slot].demand;
     if (dues[child.slot].quota == kUnlimited) promised = kUnlimited;
-    if (promised != kUnlimited) promised += dues[child.slot].quota;
+    if (promised != kUnlimited) {
+      promised = std::min(promised + dues[child.slot].quota, model::kTotalMax);
+    }
   }
   if (queue.children.empty()) {
     // Which model a pod will get is known in its place only.
