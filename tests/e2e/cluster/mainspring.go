@@ -41,8 +41,8 @@ type Mainspring struct {
 	User       string // as the audit log names it
 }
 
-// mainspringProgram is MAINSPRING_BIN or the release build.
-func mainspringProgram() (string, error) {
+// MainspringProgram is MAINSPRING_BIN or the release build.
+func MainspringProgram() (string, error) {
 	if path := os.Getenv("MAINSPRING_BIN"); path != "" {
 		return filepath.Abs(path)
 	}
@@ -72,7 +72,7 @@ func StartMainspring(t testing.TB, c *Cluster, options MainspringOptions) *Mains
 
 // NewMainspring is StartMainspring for callers that are no test.
 func (c *Cluster) NewMainspring(ctx context.Context, options MainspringOptions) (*Mainspring, error) {
-	program, err := mainspringProgram()
+	program, err := MainspringProgram()
 	if err != nil {
 		return nil, err
 	}
