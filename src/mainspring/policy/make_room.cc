@@ -61,6 +61,7 @@ class RoomSearch {
       if (units[i].job == claimant_ || job.releasing || job.promised()) continue;
       const auto rule = moves_ ? std::optional(DisplaceRule::kConsolidate) : rights_.rule_for(job);
       if (!rule || (moves_ && !units[i].whole)) continue;
+      if (moves_ && units[i].lost_gpu_ms > moves_lost_most()) continue;
       const Instant until = rights_.protected_until(job, *rule);
       if (until > now_) {
         answer.retry_at = std::min(answer.retry_at, until);
@@ -105,13 +106,18 @@ class RoomSearch {
     if (alternatives_.size() < kAlternativesMax) alternatives_.push_back(way);
   }
 
+  // The work that moves for the claimant may lose.
+  [[nodiscard]] __int128 moves_lost_most() const {
+    const int64_t takes = std::max<int64_t>(rights_.least()[model::kGpuDimension], 1);
+    const int64_t per_gpu_ms = state_.config().consolidate_lost_max.ms;
+    return static_cast<__int128>(takes) * per_gpu_ms / model::kWholeGpuMilli;
+  }
+
   // The bound on what may be displaced, and for moves on what they may cost.
   [[nodiscard]] bool acceptable(const RoomAttempt& attempt) const {
     const int64_t takes = std::max<int64_t>(rights_.least()[model::kGpuDimension], 1);
     if (moves_) {
-      const int64_t per_gpu_ms = state_.config().consolidate_lost_max.ms;
-      const auto most = static_cast<__int128>(takes) * per_gpu_ms / model::kWholeGpuMilli;
-      if (attempt.lost_gpu_ms() > most) return false;
+      if (attempt.lost_gpu_ms() > moves_lost_most()) return false;
     } else if (rights_.within_quota()) {
       return true;
     }
