@@ -14,7 +14,7 @@ configure = test -f build/$(1)/build.ninja || cmake --preset $(1)
 ctest = ctest --preset $(1) --parallel $(JOBS)
 
 .PHONY: help build demo test test-long bench lint format sanitize tsan fuzz coverage clean
-.PHONY: controlplane test-kube test-kube-1.37 setup setup-lint setup-coverage setup-go configured
+.PHONY: controlplane bench-kube test-kube test-kube-1.37 setup setup-lint setup-coverage setup-go configured
 
 help: ## list the targets
 	@echo "Mainspring. Every target first installs what it misses (tools/setup)."
@@ -49,6 +49,13 @@ test-kube-1.37: ## the same on Kubernetes 1.37
 
 bench: build ## measure the budgets of the core on this machine
 	@$(PROGRAM) bench
+
+BENCH_KUBE_FLAGS =
+bench-kube: ## measure on a real API server, beside kube-scheduler: one JSON document
+	@$(MAKE) build controlplane >&2
+	@cd bench/kube && ../../tools/go build -o ../../build/kube-bench .
+	@MAINSPRING_CONTROLPLANE=$$(tests/e2e/controlplane/build) MAINSPRING=$(CURDIR)/$(PROGRAM) \
+	  build/kube-bench -suite -logs build/kube-bench-logs $(BENCH_KUBE_FLAGS)
 
 lint: setup-lint configured ## formatting, clang-tidy and the repository's own rules
 	@cmake --build --preset release --target mainspring_version
