@@ -123,6 +123,7 @@ class ClusterState {
   // The pod in this life, or invalid (counted as stale).
   PodIx current_pod(std::string_view id, uint32_t incarnation);
   base::Status check_update(const JobSpec& spec) const;
+  base::Status check_demand(const JobSpec& spec) const;
   void fill_job(JobIx index, const JobSpec& spec);
   void add_pod(JobIx job, const PodSpec& spec, ShapeIx shape);
   void withdraw_pod(PodIx pod);

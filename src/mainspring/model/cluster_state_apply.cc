@@ -83,6 +83,7 @@ Status ClusterState::on(const JobChanged& event) {
   if (auto ok = validate(spec); !ok) return ok;
   JobIx index = find_job(spec.id);
   if (auto ok = check_update(spec); !ok) return ok;
+  if (auto ok = check_demand(spec); !ok) return ok;
   if (!index.valid()) {
     if (spec.pods.empty()) return {};  // nothing to run: nothing to keep
     uint32_t slot = static_cast<uint32_t>(jobs_.size());

@@ -117,6 +117,23 @@ void ClusterState::charge_job(const Job& job, int64_t sign) {
   }
 }
 
+// Whatever anybody asks for, the books of the queues stay countable.
+Status ClusterState::check_demand(const JobSpec& spec) const {
+  constexpr std::pair<size_t, Resource> kCounted[] = {{kCpuDimension, Resource::kCpuMilli},
+                                                      {kMemoryDimension, Resource::kMemoryBytes}};
+  for (const auto& [dimension, resource] : kCounted) {
+    int64_t sum = queues_.asked(dimension);
+    for (const PodSpec& pod : spec.pods) {
+      sum += spec.shapes[pod.shape].request[resource];
+      if (sum > kTotalMax) {
+        return invalid("job.pods: request." + std::string(to_string(resource)) +
+                       " with what others ask for is above 2^61");
+      }
+    }
+  }
+  return {};
+}
+
 void ClusterState::displace(JobIx victim, std::span<const PodIx> pods, bool whole, JobIx winner) {
   Job& job = mutable_job(victim);
   MAINSPRING_CHECK(!job.releasing, "a job that goes was displaced");

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "mainspring/base/rng.h"
+#include "mainspring/model/random_specs_for_tests.h"
 #include "mainspring/model/trial.h"
 
 // For tests: a random life of a small cluster. Everything is drawn by name, never by slot, so that
@@ -14,27 +14,28 @@
 
 namespace mainspring::model {
 
-class RandomHistory {
+class RandomHistory : public RandomSpecs {
  public:
-  explicit RandomHistory(uint64_t seed) : rng_(seed) {}
+  explicit RandomHistory(uint64_t seed) : RandomSpecs(seed) {}
 
   // One event, or one decision of a careless scheduler. False: the event was refused.
   bool step(ClusterState& state) {
-    switch (rng_.below(16)) {
+    switch (rng().below(16)) {
       case 0:
       case 1:
         return apply(state, NodeChanged{node()});
       case 2:
-        return rng_.chance(1, 3) ? apply(state, NodeGone{node_name()}) : apply(state, Tick{});
+        return rng().chance(1, 3) ? apply(state, NodeGone{node_name()}) : queue_event(state);
       case 3:
         return apply(state, sample());
       case 4:
       case 5:
         return apply(state, JobChanged{job()});
       case 6:
-        return rng_.chance(1, 4) ? apply(state, JobGone{job_name()}) : apply(state, Tick{});
+        if (rng().chance(1, 4)) return apply(state, JobGone{job_name()});
+        return rng().chance(1, 3) ? apply(state, JobCheckpointed{job_name()}) : settle(state);
       case 7:
-        return rng_.chance(1, 4) ? apply(state, ConfigChanged{config()}) : decide(state);
+        return rng().chance(1, 4) ? apply(state, ConfigChanged{config()}) : decide(state);
       case 8:
       case 9:
       case 10:
@@ -64,53 +65,6 @@ class RandomHistory {
     return placed;
   }
 
-  JobSpec job() {
-    JobSpec spec{.id = job_name(),
-                 .queue = "q" + std::to_string(rng_.below(2)),
-                 .priority = static_cast<int32_t>(rng_.between(-1, 1)),
-                 .submitted_at = base::Instant{rng_.between(0, 9999)},
-                 .expected_run = base::seconds(rng_.between(0, 9))};
-    spec.groups.push_back({.name = "root", .required_level = level()});
-    const size_t groups = rng_.below(3);
-    for (size_t i = 0; i < groups; ++i) {
-      spec.groups.push_back({.name = "g" + std::to_string(i),
-                             .parent = 0,
-                             .min_count = 0,
-                             .preferred_level = level()});
-    }
-    for (int i = 0; i < 2; ++i) spec.shapes.push_back(shape());
-    const size_t pods = 1 + rng_.below(4);
-    for (size_t i = 0; i < pods; ++i) {
-      spec.pods.push_back({.id = spec.id + "-" + std::to_string(rng_.below(2) + 2 * i),
-                           .group = static_cast<uint32_t>(rng_.below(spec.groups.size())),
-                           .shape = static_cast<uint32_t>(rng_.below(2))});
-    }
-    return spec;
-  }
-
-  NodeSpec node() {
-    NodeSpec spec{
-        .name = node_name(), .schedulable = !rng_.chance(1, 8), .ready = !rng_.chance(1, 8)};
-    spec.allocatable.amounts = {8000, 1 << 20, 1 << 20, 8};
-    spec.labels.push_back({"rack", "r" + std::to_string(rng_.below(3))});
-    if (rng_.chance(3, 4)) spec.labels.push_back({"zone", "z" + std::to_string(rng_.below(2))});
-    if (rng_.chance(1, 8)) spec.taints.push_back({"keep", "out", TaintEffect::kNoExecute});
-    const size_t gpus = rng_.below(5);
-    for (size_t i = 0; i < gpus; ++i) {
-      spec.gpus.push_back({.id = "gpu" + std::to_string((i + rng_.below(2)) * 2 + i % 2),
-                           .resource = rng_.chance(1, 9) ? "amd.com/gpu" : "nvidia.com/gpu",
-                           .model = rng_.chance(1, 4) ? "A" : "B",
-                           .memory_bytes = 1000 + rng_.between(0, 1) * 1000,
-                           .healthy = !rng_.chance(1, 9)});
-      if (i > 0 && spec.gpus[i].id == spec.gpus[i - 1].id) spec.gpus.pop_back(), i = gpus;
-    }
-    return spec;
-  }
-
-  base::Rng& rng() { return rng_; }
-  std::string job_name() { return "j" + std::to_string(rng_.below(8)); }
-  std::string node_name() { return "n" + std::to_string(rng_.below(6)); }
-
  private:
   static DeviceMask devices_for(const Shape& shape, const Node& node) {
     DeviceMask devices = 0;
@@ -122,63 +76,74 @@ class RandomHistory {
   }
 
   bool apply(ClusterState& state, EventBody body) {
-    now_ms_ += rng_.between(-500, 2000);  // some come late
+    now_ms_ += rng().between(-500, 2000);  // some come late
     const base::Instant at{now_ms_ > 0 ? now_ms_ : 0};
     return state.apply({++sequence_, at, std::move(body)}).has_value();
   }
 
   GpuSampled sample() {
     return {.node = node_name(),
-            .gpu = "gpu" + std::to_string(rng_.below(5)),
-            .healthy = !rng_.chance(1, 4),
-            .foreign_memory_bytes = rng_.chance(1, 2) ? 0 : rng_.between(-1, 2000)};
+            .gpu = "gpu" + std::to_string(rng().below(5)),
+            .healthy = !rng().chance(1, 4),
+            .foreign_memory_bytes = rng().chance(1, 2) ? 0 : rng().between(-1, 2000)};
   }
 
-  PodShape shape() {
-    PodShape shape;
-    shape.request.amounts = {rng_.between(0, 3) * 1000, rng_.between(0, 2) * 1000, 0, 1};
-    switch (rng_.below(4)) {
-      case 0:
-        break;
-      case 1:
-        shape.gpu.count = static_cast<uint32_t>(rng_.between(1, 2));
-        break;
-      case 2:
-        shape.gpu = {.count = 1, .milli = static_cast<int32_t>(rng_.between(1, 9) * 100)};
-        break;
-      default:
-        shape.gpu = {.count = 1, .memory_bytes = rng_.between(1, 3) * 300};
-        break;
+  bool queue_event(ClusterState& state) {
+    if (rng().chance(1, 6)) return apply(state, QueueGone{queue_name()});
+    return apply(state, QueueChanged{queue()});
+  }
+
+  // What somebody would leave is promised to somebody else.
+  bool displace(ClusterState& state) {
+    const JobIx victim = state.find_job(job_name());
+    const JobIx winner = state.find_job(job_name());
+    if (!victim.valid() || !winner.valid() || victim == winner) return true;
+    if (state.job(victim).releasing || state.job(victim).promised()) return true;
+    if (state.job(winner).releasing || state.job(winner).promised()) return true;
+    std::vector<PodIx> pods;
+    std::vector<Promise> places;
+    {
+      Trial trial(state);
+      for (const PodIx pod : state.job(victim).pods) {
+        const Pod& row = state.pod(pod);
+        if (!row.holds() || row.phase == PodPhase::kStopping) continue;
+        if (!state.inventory().node(row.node).listed) return true;
+        pods.push_back(pod);
+      }
+      for (const PodIx pod : pods) trial.vacate(pod);
+      if (pods.empty()) return true;
+      for (const PodIx pod : place_first_fit(trial, winner)) {
+        places.push_back(
+            {.pod = pod, .node = state.pod(pod).node, .devices = state.pod(pod).devices});
+      }
+      if (places.empty()) return true;
     }
-    if (rng_.chance(1, 8)) shape.gpu.models = {"A", "C"};
-    if (rng_.chance(1, 8)) shape.node_requirements.push_back({"zone", SelectorOp::kIn, {"z1"}});
-    if (rng_.chance(1, 8)) shape.tolerations.push_back({.key = "keep", .exists = true});
-    return shape;
+    state.displace(victim, pods, true, winner);
+    state.promise(winner, std::move(places), state.now() + base::seconds(10));
+    return true;
   }
 
-  std::string level() {
-    static constexpr const char* kLevels[] = {"", "rack", "zone", "node", "unheard-of"};
-    return kLevels[rng_.below(5)];
-  }
-
-  CoreConfig config() {
-    CoreConfig config;
-    if (rng_.chance(3, 4)) {
-      config.topologies.push_back({"wide", {{"zone", "zone"}, {"rack", "rack"}}});
-    } else {
-      config.topologies.push_back({"flat", {{"rack", "rack"}}});
+  // A promise is kept where it can be, or ends.
+  bool settle(ClusterState& state) {
+    const JobIx job = state.find_job(job_name());
+    const bool keep = rng().chance(3, 4);
+    if (!job.valid() || !state.job(job).promised()) return displace(state);
+    const bool clear = !state.job(job).releasing && state.promise_clear(job);
+    if (clear && keep) {
+      state.redeem(job);
+    } else if (!keep) {
+      state.end_promise(job, state.now() + base::seconds(5));
     }
-    if (rng_.chance(1, 4)) config.gpu_resources = {"nvidia.com/gpu", "other.example/gpu"};
-    config.gang_start_timeout = base::seconds(rng_.between(30, 90));
-    return config;
+    return true;
   }
 
   bool decide(ClusterState& state) {
+    if (rng().chance(1, 6)) return rng().chance(1, 2) ? displace(state) : settle(state);
     const JobIx job = state.find_job(job_name());
-    const bool keep = rng_.chance(7, 8);
-    const bool release = rng_.chance(1, 8);
-    if (rng_.chance(1, 8)) state.mark_demand_priced();
-    if (!job.valid()) return true;
+    const bool keep = rng().chance(7, 8);
+    const bool release = rng().chance(1, 8);
+    if (rng().chance(1, 8)) state.mark_demand_priced();
+    if (!job.valid() || state.job(job).promised()) return true;
     if (release && state.job(job).pods_holding > 0 && !state.job(job).releasing) {
       state.begin_release(job, state.now() + base::seconds(10));
       return true;
@@ -191,12 +156,12 @@ class RandomHistory {
   }
 
   bool pod_event(ClusterState& state) {
-    const std::string pod = job_name() + "-" + std::to_string(rng_.below(8));
+    const std::string pod = job_name() + "-" + std::to_string(rng().below(8));
     const PodIx index = state.find_pod(pod);
     uint32_t life = index.valid() ? state.pod(index).incarnation : 0;
-    if (rng_.chance(1, 8)) ++life;
-    if (life > 0 && rng_.chance(1, 8)) --life;
-    switch (rng_.below(7)) {
+    if (rng().chance(1, 8)) ++life;
+    if (life > 0 && rng().chance(1, 8)) --life;
+    switch (rng().below(7)) {
       case 0:
         return apply(state, PodBound{pod, life});
       case 1:
@@ -207,11 +172,10 @@ class RandomHistory {
       case 4:
         return apply(state, BindRefused{pod, life, "taken"});
       default:
-        return apply(state, PodGone{pod, life, static_cast<PodEnd>(rng_.below(3))});
+        return apply(state, PodGone{pod, life, static_cast<PodEnd>(rng().below(3))});
     }
   }
 
-  base::Rng rng_;
   int64_t now_ms_ = 0;
   uint64_t sequence_ = 0;
 };

@@ -59,8 +59,8 @@ Status check_resource(const QueueResource& resource) {
   const std::string field = "resources." + resource.name;
   if (auto ok = check_bounded(field + ".quota", resource.quota); !ok) return ok;
   if (auto ok = check_bounded(field + ".limit", resource.limit); !ok) return ok;
-  if (resource.weight < 0 || resource.weight > kWeightMax) {
-    return invalid(field + ".weight is not in 0..1000000000 (" + std::to_string(resource.weight) +
+  if (resource.weight < 1 || resource.weight > kWeightMax) {
+    return invalid(field + ".weight is not in 1..1000000000 (" + std::to_string(resource.weight) +
                    ")");
   }
   if (resource.quota_ppm < 0 || resource.quota_ppm > kPpmMax) {
@@ -245,9 +245,12 @@ class Warnings {
       const std::string resource(name);
       if (promised.ppm > kPpmMax) {
         const std::string percent = amount_text("", promised.ppm / 10);
-        out_.push_back(start + percent + " % of the " + resource + " of " +
-                       (parent == Tree::kNowhere ? "the cluster" : "their parent") +
-                       ": their shares are scaled down");
+        std::string text = start;
+        text += percent;
+        text += " % of the ";
+        text += resource;
+        text += parent == Tree::kNowhere ? " of the cluster" : " of their parent";
+        out_.push_back(text + ": their shares are scaled down");
       }
       if (parent != Tree::kNowhere) warn_of_parent(parent, name, promised, start);
     }

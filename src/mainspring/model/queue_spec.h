@@ -24,7 +24,7 @@ struct QueueResource {
   // Not 0: instead of `quota`, so many millionths of its parent's quota; of a root, of the cluster.
   int32_t quota_ppm = 0;
   int64_t limit = kUnlimited;  // never more than that
-  int64_t weight = 1;          // its part of what others leave; 0: nothing beyond its quota
+  int64_t weight = 1;          // its part of what others leave: 1..kWeightMax
   friend auto operator<=>(const QueueResource&, const QueueResource&) = default;
 };
 

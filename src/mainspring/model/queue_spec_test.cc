@@ -43,7 +43,7 @@ TEST(QueueSpecTest, AcceptsWhatThePagesShow) {
             "accepted");
   EXPECT_EQ(refusal(queue("all", "",
                           {gpus(kUnlimited, 4000),
-                           {.name = "cpu", .quota_ppm = 1'000'000, .weight = 0},
+                           {.name = "cpu", .quota_ppm = 1'000'000, .weight = 1},
                            {.name = "memory", .limit = 0, .weight = kWeightMax},
                            {.name = "gpu:NVIDIA A100-SXM4-40GB", .quota = kAmountMax}})),
             "accepted");
@@ -90,8 +90,10 @@ TEST(QueueSpecTest, RefusesAmountsOutOfRange) {
   EXPECT_THAT(refusal(gpus(kAmountMax + 1)), HasSubstr("resources.gpu.quota is above 2^53"));
   EXPECT_THAT(refusal(gpus(0, -2)), HasSubstr("resources.gpu.limit is below -1"));
   EXPECT_THAT(refusal(gpus(0, INT64_MAX)), HasSubstr("resources.gpu.limit is above 2^53"));
+  EXPECT_THAT(refusal(QueueResource{.name = "gpu", .weight = 0}),
+              HasSubstr("resources.gpu.weight is not in 1..1000000000 (0)"));
   EXPECT_THAT(refusal(QueueResource{.name = "gpu", .weight = -1}),
-              HasSubstr("resources.gpu.weight is not in 0..1000000000 (-1)"));
+              HasSubstr("resources.gpu.weight is not in 1..1000000000 (-1)"));
   EXPECT_THAT(refusal(QueueResource{.name = "cpu", .weight = kWeightMax + 1}),
               HasSubstr("resources.cpu.weight is not in"));
   EXPECT_THAT(refusal(QueueResource{.name = "gpu", .quota_ppm = -1}),

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "mainspring/base/check.h"
+#include "mainspring/model/resources.h"
 
 namespace mainspring::model {
 namespace {
@@ -60,9 +61,9 @@ void integrate(std::vector<PastUse>& past, const Amounts& held, base::Duration s
 }  // namespace
 
 const QueueResource& Queue::resource(std::string_view name) const {
-  static const QueueResource silent;
+  static const QueueResource kSilent;
   const auto found = std::ranges::find(spec.resources, name, &QueueResource::name);
-  return found == spec.resources.end() ? silent : *found;
+  return found == spec.resources.end() ? kSilent : *found;
 }
 
 QueueIx Queues::find(std::string_view name) const {
@@ -91,12 +92,30 @@ bool Queues::makes_circle(const QueueSpec& spec) const {
   return !above.empty();
 }
 
+// What siblings are promised together has to stay countable.
+base::Status Queues::check_siblings(const QueueSpec& spec) const {
+  for (const QueueResource& resource : spec.resources) {
+    int64_t sum = std::max<int64_t>(resource.quota, 0);
+    for (const Queue& other : rows_) {
+      if (!other.declared || other.spec.parent != spec.parent) continue;
+      if (other.spec.name == spec.name) continue;
+      sum += std::max<int64_t>(other.resource(resource.name).quota, 0);
+      if (sum > kTotalMax) {
+        return base::invalid("queue " + spec.name + ": resources." + resource.name +
+                             ".quota: with its siblings it is above 2^61");
+      }
+    }
+  }
+  return {};
+}
+
 base::Status Queues::put(const QueueSpec& spec) {
   if (auto ok = validate(spec); !ok) return ok;
   if (makes_circle(spec)) {
     return base::invalid("queue " + spec.name + ": parent " + spec.parent +
                          " lies below it, or more than 16 levels deep");
   }
+  if (auto ok = check_siblings(spec); !ok) return ok;
   const QueueIx known = find(spec.name);
   const bool is_new = !known.valid() || !row(known).declared;
   if (is_new && declared_ == kQueuesMax) {
@@ -169,7 +188,10 @@ void Queues::rebuild() {
 
 void Queues::charge(QueueIx index, QueueBook book, const PodCharge& charge, int64_t sign) {
   const auto number = static_cast<size_t>(book);
-  if (book == QueueBook::kDemand) ++demands_;
+  if (book == QueueBook::kDemand) {
+    ++demands_;
+    for (size_t i = 0; i < asked_.size(); ++i) asked_[i] += sign * charge.base[i];
+  }
   add_to(rows_[index.slot].own[number], charge, sign);
   for (QueueIx at = index; at.valid(); at = row(at).parent) {
     Queue& queue = rows_[at.slot];
@@ -230,6 +252,12 @@ void Queues::restore_past(QueueIx index, base::Instant at, std::vector<PastUse> 
 }
 
 void Queues::check_sums() const {
+  std::array<int64_t, kModelDimension> asked{};
+  for (const Queue& queue : rows_) {
+    const Amounts& own = queue.own[static_cast<size_t>(QueueBook::kDemand)];
+    for (size_t i = 0; i < asked.size(); ++i) asked[i] += amount_at(own, i);
+  }
+  MAINSPRING_CHECK(asked == asked_, "what all queues ask for is not the sum of what each does");
   for (const Queue& queue : rows_) {
     for (size_t book = 0; book < kQueueBookCount; ++book) {
       const size_t dimensions = queue.total[book].size();

@@ -108,6 +108,8 @@ class Queues {
   [[nodiscard]] std::vector<PastUse> past_use(QueueIx index, base::Instant now) const;
   // The same up to the moment, which must not lie before what was counted last.
   [[nodiscard]] std::vector<PastUse> past_until(QueueIx index, base::Instant now) const;
+  // What is asked for in all queues together.
+  [[nodiscard]] int64_t asked(size_t dimension) const { return asked_[dimension]; }
   [[nodiscard]] base::Duration half_life() const { return half_life_; }
 
   // --- Writing (ClusterState only) ---
@@ -127,12 +129,14 @@ class Queues {
   void rebuild();
   void accrue(Queue& queue, base::Instant now) const;
   [[nodiscard]] bool makes_circle(const QueueSpec& spec) const;
+  [[nodiscard]] base::Status check_siblings(const QueueSpec& spec) const;
 
   std::vector<Queue> rows_;
   base::IdMap by_name_;
   std::vector<QueueIx> roots_;
   size_t declared_ = 0;
   uint64_t demands_ = 0;
+  std::array<int64_t, kModelDimension> asked_{};
   base::Duration half_life_;
   base::Instant now_;
 };

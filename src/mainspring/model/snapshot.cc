@@ -14,8 +14,9 @@ namespace {
 //   shapes, in order of their numbers; queues
 //   nodes in order of rank, with devices that are gone but held, and strangers on them
 //   jobs, with pods that were withdrawn but hold a place
-//   pods in their places, per node from the first that came to the last, and promised places
-//   what must wait until the places are taken: devices and nodes and pods that left, the true
+//   pods in their places, per node from the first that came to the last; pods that left
+//   promised places
+//   what must wait until the places are taken: devices and nodes that left, the true
 //   configuration, demand (jobs counted themselves again), what each job has been through, and
 //   what queues used
 class SnapshotWriter {
@@ -39,15 +40,16 @@ class SnapshotWriter {
       if (job.alive) add(JobChanged{spec_of(job, true)});
     }
     add_pods();
-    for (const Job& job : state_.jobs()) {
-      if (job.alive && job.promised()) add_promise(job);
-    }
-    for (const uint32_t slot : inventory_.nodes_by_rank()) add_losses(inventory_.nodes()[slot]);
+    // A job that changes loses what is promised to it, so this comes before.
     for (const Job& job : state_.jobs()) {
       if (job.alive && any_withdrawn(job)) {
         add(JobChanged{spec_of(job, false)});
       }
     }
+    for (const Job& job : state_.jobs()) {
+      if (job.alive && job.promised()) add_promise(job);
+    }
+    for (const uint32_t slot : inventory_.nodes_by_rank()) add_losses(inventory_.nodes()[slot]);
     if (narrower) add(ConfigChanged{state_.config()});
     for (const Shape& shape : inventory_.shapes()) {
       add(DemandRestored{shape.spec, shape.arrivals, shape.arrivals_priced});

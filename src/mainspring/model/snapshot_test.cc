@@ -31,6 +31,8 @@ TEST(Snapshot, OfAnEmptyStateIsItsConfiguration) {
 
 TEST(Snapshot, RebuildsAnEqualStateAtAnyMoment) {
   int64_t held = 0;
+  int64_t promised = 0;
+  int64_t in_trees = 0;
   int64_t refused = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     ClusterState state;
@@ -42,9 +44,13 @@ TEST(Snapshot, RebuildsAnEqualStateAtAnyMoment) {
       again->check();
       ASSERT_EQ(again->hash(), state.hash()) << "seed " << seed << ", step " << step;
       for (const Pod& pod : state.pods()) held += pod.alive && pod.holds() ? 1 : 0;
+      for (const Job& job : state.jobs()) promised += job.alive && job.promised() ? 1 : 0;
+      for (const Queue& queue : state.queues().rows()) in_trees += queue.depth > 0 ? 1 : 0;
     }
   }
   EXPECT_GT(held, 10'000);
+  EXPECT_GT(promised, 300);
+  EXPECT_GT(in_trees, 300);
   EXPECT_GT(refused, 100);
 }
 

@@ -28,6 +28,24 @@ Status check_name(std::string_view field, std::string_view name) {
   return {};
 }
 
+// As the names of queues are, see queue_spec.cc.
+Status check_ascii(std::string_view field, std::string_view name) {
+  const bool ascii = std::ranges::all_of(
+      name, [](char character) { return static_cast<unsigned char>(character) < 0x80; });
+  if (!ascii) return invalid(std::string(field) + " has a character outside ASCII");
+  return {};
+}
+
+// As in the list of a queue, where spaces are allowed; empty: nobody.
+Status check_tenant(std::string_view tenant) {
+  if (tenant.size() > kNameLengthMax) return invalid("job.tenant is longer than 253 characters");
+  const bool printable = std::ranges::all_of(tenant, [](char character) {
+    return static_cast<unsigned char>(character) >= 0x20 && character != 0x7f;
+  });
+  if (!printable) return invalid("job.tenant has a control character");
+  return check_ascii("job.tenant", tenant);
+}
+
 Status check_amount(std::string_view field, int64_t amount) {
   if (amount < 0) {
     return invalid(std::string(field) + " is negative (" + std::to_string(amount) + ")");
@@ -127,6 +145,8 @@ Status validate(const NodeSpec& node) {
 Status validate(const JobSpec& job) {
   if (auto ok = check_name("job.id", job.id); !ok) return ok;
   if (auto ok = check_name("job.queue", job.queue); !ok) return ok;
+  if (auto ok = check_ascii("job.queue", job.queue); !ok) return ok;
+  if (auto ok = check_tenant(job.tenant); !ok) return ok;
   if (job.priority > kPriorityMax || job.priority < -kPriorityMax) {
     return invalid("job.priority is not in -1,000,000,000..1,000,000,000");
   }
