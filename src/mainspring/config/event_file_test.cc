@@ -94,7 +94,7 @@ TEST(EventJson, WhatOwnersWriteSurvivesFieldByField) {
       .name = "research/vision",
       .parent = "research",
       .priority = -3,
-      .resources = {{.name = "gpu", .quota_ppm = 600'000, .limit = 16'000, .weight = 0},
+      .resources = {{.name = "gpu", .quota_ppm = 600'000, .limit = 16'000, .weight = 3},
                     {.name = "gpu:H100", .quota = model::kUnlimited}},
       .tenants = {"red", "blue"},
       .min_run_before_preempt = base::seconds(1),
