@@ -14,7 +14,8 @@ configure = test -f build/$(1)/build.ninja || cmake --preset $(1)
 ctest = ctest --preset $(1) --parallel $(JOBS)
 
 .PHONY: help build demo test test-long bench lint format sanitize tsan fuzz coverage clean
-.PHONY: controlplane bench-kube test-kube test-kube-1.37 setup setup-lint setup-coverage setup-go configured
+.PHONY: controlplane bench-kube test-kube test-kube-1.37
+.PHONY: setup setup-lint setup-coverage setup-go configured
 
 help: ## list the targets
 	@echo "Mainspring. Every target first installs what it misses (tools/setup)."

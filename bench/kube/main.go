@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sort"
 	"strings"
 	"time"
@@ -48,7 +49,12 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	options.LogDir = logFolder(logs, options)
+	folder, err := filepath.Abs(logFolder(logs, options))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "kube-bench:", err)
+		os.Exit(1)
+	}
+	options.LogDir = folder
 	result, failure := run(options)
 	if result != nil {
 		line, err := json.Marshal(result)
