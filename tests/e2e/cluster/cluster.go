@@ -361,7 +361,7 @@ func (c *Cluster) processes() []*Process {
 // AdminConfig is a client configuration with all rights and no rate limit, for the test itself.
 func (c *Cluster) AdminConfig() *rest.Config {
 	return &rest.Config{
-		Host: c.Server, BearerToken: c.tokens[adminUser], QPS: -1,
+		Host: c.Server, BearerToken: c.tokens[adminUser], QPS: -1, WarningHandler: rest.NoWarnings{},
 		TLSClientConfig: rest.TLSClientConfig{CAFile: c.authority.certificateFile()},
 	}
 }

@@ -221,6 +221,7 @@ func (g *generator) newPod(namespace, name string, part float64) *corev1.Pod {
 	}
 	if g.chance(0.08) {
 		// Amounts for the pod as a whole count instead of the sum of its containers.
+		legacyscheme.Scheme.Default(pod)
 		sum := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{ExcludeOverhead: true})
 		whole := corev1.ResourceList{}
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
