@@ -17,8 +17,8 @@
 set(MAINSPRING_TWIN_FLAGS -O1 -g1 -fsanitize=address,undefined ${MAINSPRING_SANITIZER_FLAGS})
 set(MAINSPRING_TEST_ENVIRONMENT "MAINSPRING_BIN=${PROJECT_BINARY_DIR}/mainspring")
 # Rooms whose unit tests also run sanitized inside the release build; `make sanitize` runs all.
-set(MAINSPRING_SANITIZED_TEST_ROOMS base model policy placement planner predict engine config sim
-                                   kube)
+set(MAINSPRING_SANITIZED_TEST_ROOMS base model policy placement planner predict engine config report
+                                   sim kube)
 # Unit tests too long for the sanitized twin carry one of these words in their suite or test name.
 set(MAINSPRING_SANITIZED_TEST_FILTER "-*Exhaustive*:*Heavy*")
 

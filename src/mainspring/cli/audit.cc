@@ -151,8 +151,10 @@ std::string alternatives_text(const Displacement& made) {
     text += fmt::format("{}{}: {} for {}", text.empty() ? "" : "; ", other.where,
                         grouped(other.victims), grouped(other.lost_gpu_ms / 1000));
   }
-  return text;
+  return text.empty() ? "none" : text;
 }
+
+std::string tenant_text(const std::string& tenant) { return tenant.empty() ? "(nobody)" : tenant; }
 
 std::string gpus_text(int64_t milli) {
   if (milli % 1000 == 0) return grouped(milli / 1000);
@@ -182,7 +184,7 @@ void print_records(const std::vector<Record>& records, bool wide) {
                                  span_text(victim.checkpoint_age),
                                  std::string(report::to_string(made.outcome))};
     if (wide) {
-      row.push_back(victim.tenant + " for " + made.winner_tenant);
+      row.push_back(tenant_text(victim.tenant) + " for " + tenant_text(made.winner_tenant));
       row.push_back(alternatives_text(made));
     }
     const bool vain = made.outcome != Outcome::kStarted && made.outcome != Outcome::kOpen;

@@ -38,6 +38,7 @@ Json queue_json(const QueueLine& line) {
     row.set("borrowed", one.borrowed);
     row.set("pending", one.pending);
     row.set("past_seconds", one.past_seconds);
+    row.set("past_milli", one.past_milli);
     resources.push_back(std::move(row));
   }
   Json out = Json::object();
@@ -90,16 +91,24 @@ std::string bar(const QueueAmounts& one, int64_t capacity) {
          repeated(kBarWidth - due, ' ') + "]";
 }
 
-void print_resource(const QueueTree& tree, size_t column, bool wide) {
+// Past use, and its part of that of all its siblings.
+std::string past_text(const std::string& resource, const QueueAmounts& one) {
+  if (one.past_seconds == 0) return "0";
+  const std::string amount = resource == "memory" ? grouped(one.past_seconds) + " MiB-s"
+                                                  : hours_text(one.past_seconds) + " h";
+  return fmt::format("{} ({}.{} %)", amount, one.past_milli / 10, one.past_milli % 10);
+}
+
+void print_resource(const QueueTree& tree, size_t column, bool past, bool wide) {
   const std::string& resource = tree.resources[column];
   const auto text = [&resource](int64_t amount) { return amount_text(resource, amount); };
   fmt::print("{}: {} in the cluster\n", toned(resource, Tone::kStrong),
              text(tree.capacity[column]));
   std::vector<std::string> head{"queue", "quota", "share", "held", "borrowed", "pending", ""};
+  if (past) head.push_back("past use (of siblings')");
   if (wide) {
     head.insert(head.end(),
-                {"priority", "limit", "weight", "weight now", "stopping",
-                 resource == "memory" ? "past use, byte-s" : "past use, h", "running", "waiting"});
+                {"priority", "limit", "weight", "weight now", "stopping", "running", "waiting"});
   }
   Table table(head);
   for (const QueueLine& line : tree.queues) {
@@ -111,14 +120,12 @@ void print_resource(const QueueTree& tree, size_t column, bool wide) {
                                  text(one.borrowed),
                                  text(one.pending),
                                  bar(one, tree.capacity[column])};
+    if (past) row.push_back(past_text(resource, one));
     if (wide) {
-      const bool memory = resource == "memory";
-      row.insert(
-          row.end(),
-          {std::to_string(line.priority), text(one.limit), grouped(one.weight),
-           fmt::format("{}.{:03}", one.weight_milli / 1000, one.weight_milli % 1000),
-           text(one.stopping), memory ? grouped(one.past_seconds) : hours_text(one.past_seconds),
-           grouped(line.jobs_running), grouped(line.jobs_waiting)});
+      row.insert(row.end(),
+                 {std::to_string(line.priority), text(one.limit), grouped(one.weight),
+                  fmt::format("{}.{:03}", one.weight_milli / 1000, one.weight_milli % 1000),
+                  text(one.stopping), grouped(line.jobs_running), grouped(line.jobs_waiting)});
     }
     table.add(std::move(row), one.borrowed > 0 ? Tone::kWarning : Tone::kPlain);
   }
@@ -137,7 +144,8 @@ ExitCode run_shares(const RecordedFlags& flags) {
   if (tree.queues.empty()) fmt::print("the run declares no queues: every job is due everything\n");
   for (size_t column = 0; column < tree.resources.size() && !tree.queues.empty(); ++column) {
     if (column > 0) fmt::print("\n");
-    print_resource(tree, column, flags.wide());
+    const bool past = state.queues().half_life().ms > 0;
+    print_resource(tree, column, past, flags.wide());
   }
   return (*run)->verdict();
 }

@@ -58,7 +58,10 @@ std::string Table::text() const {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
   }
   for (size_t i = 0; i < right.size(); ++i) {
-    right[i] = rows_.size() > 1 && looks_like_number(rows_[1][i]);
+    const auto decides = std::find_if(rows_.begin() + 1, rows_.end(), [i](const auto& row) {
+      return !row[i].empty() && row[i] != "unlimited";
+    });
+    right[i] = decides != rows_.end() && looks_like_number((*decides)[i]);
   }
   std::string text;
   for (size_t r = 0; r < rows_.size(); ++r) {

@@ -17,8 +17,8 @@ enum class Tone : uint8_t { kPlain, kGood, kBad, kWarning, kQuiet, kStrong };
 // is.
 std::string toned(std::string_view text, Tone tone);
 
-// Columns as wide as their widest cell. A column whose first row below the head looks like a number
-// is set to the right.
+// Columns as wide as their widest cell. A column whose first cell below the head looks like a
+// number is set to the right; empty cells and "unlimited" do not decide.
 class Table {
  public:
   explicit Table(std::vector<std::string> head) : rows_{std::move(head)} {}

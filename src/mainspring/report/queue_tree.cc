@@ -2,6 +2,8 @@
 #include "mainspring/report/queue_tree.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 namespace mainspring::report {
 
@@ -51,6 +53,23 @@ QueueAmounts amounts_of(const ClusterState& state, const policy::QueueShares& sh
   return amounts;
 }
 
+// Siblings are those who share what lies above them.
+void compare_past(QueueTree& tree) {
+  for (size_t column = 0; column < tree.resources.size(); ++column) {
+    std::map<std::string_view, __int128> sums;
+    for (const QueueLine& line : tree.queues) {
+      sums[line.parent] += line.amounts[column].past_seconds;
+    }
+    for (QueueLine& line : tree.queues) {
+      QueueAmounts& amounts = line.amounts[column];
+      const __int128 whole = sums[line.parent];
+      if (whole == 0) continue;
+      const auto part = static_cast<__int128>(amounts.past_seconds) * 1000 / whole;
+      amounts.past_milli = static_cast<int64_t>(part);
+    }
+  }
+}
+
 void put_below(const model::Queues& queues, std::span<const QueueIx> siblings,
                std::vector<QueueIx>& order) {
   for (const QueueIx queue : siblings) {
@@ -88,6 +107,7 @@ QueueTree queue_tree(const ClusterState& state, const policy::QueueShares& share
       line.amounts.push_back(amounts_of(state, shares, index, dimension, past));
     }
   }
+  compare_past(tree);
   return tree;
 }
 

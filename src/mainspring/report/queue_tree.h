@@ -27,7 +27,8 @@ struct QueueAmounts {
   // Asked for by pods that hold nothing and are promised nothing. Of one GPU model always 0: which
   // model a pod will get is known in its place only.
   int64_t pending = 0;
-  int64_t past_seconds = 0;  // past use that still counts: amount × seconds
+  int64_t past_seconds = 0;  // past use that still counts: amount (of memory, MiB) × seconds
+  int64_t past_milli = 0;    // its part of that of all its siblings, in thousandths
 };
 
 struct QueueLine {

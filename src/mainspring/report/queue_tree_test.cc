@@ -56,5 +56,24 @@ TEST(QueueTree, WhatIsPromisedIsHeldAndWhatStopsIsCountedApart) {
   EXPECT_EQ(tree.queues[1].amounts[0].pending, 0);
 }
 
+TEST(QueueTree, PastUseIsComparedAmongSiblings) {
+  SmallWorld world(8);
+  world.apply(model::ConfigChanged{{.usage_half_life = base::seconds(64'000)}});
+  world.queue("company", 8);
+  world.queue("a", 4, "company");
+  world.queue("b", 4, "company");
+  world.submit("one", "a", "t", 1);
+  world.submit("three", "b", "t", 3);
+  world.cycle();
+  world.at_second(1000);
+  world.cycle();
+  const QueueTree tree = queue_tree(world.state, world.engine.shares(), world.now);
+  ASSERT_EQ(tree.queues.size(), 3U);
+  EXPECT_EQ(tree.queues[0].amounts[0].past_milli, 1000) << "it has no sibling";
+  EXPECT_GT(tree.queues[1].amounts[0].past_seconds, 900'000);
+  EXPECT_EQ(tree.queues[1].amounts[0].past_milli, 250);
+  EXPECT_EQ(tree.queues[2].amounts[0].past_milli, 750);
+}
+
 }  // namespace
 }  // namespace mainspring::report
