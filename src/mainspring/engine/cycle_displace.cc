@@ -62,6 +62,7 @@ void Engine::redeem(ClusterState& state, Instant now, Plan& plan) {
     }
     model::Bind decision{.job = job.id, .pods = {}};
     std::vector<model::PodIx> pods;
+    pods.reserve(job.promises.size());
     for (const model::Promise& place : job.promises) pods.push_back(place.pod);
     state.redeem(index);
     for (const model::PodIx pod : pods) decision.pods.push_back(binding_of(state, pod));
