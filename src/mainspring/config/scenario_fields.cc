@@ -67,34 +67,40 @@ constexpr Field kScenario[] = {
     {.name = "expect", .type = kMany, .doc = "what must come of it", .section = "expectation"},
 };
 
-constexpr Field kTopology[] = {
-    {.name = "name", .type = kId, .doc = "a name for the tree", .required = true},
-    {.name = "levels",
-     .type = kLabels,
-     .doc = "name of each level to the node label that carries its domain, the widest level first; "
-            "the level `node` comes by itself",
-     .required = true},
+constexpr Field kPriorityClass[] = {
+    {.name = "value",
+     .type = kCount,
+     .doc = "the priority; higher goes first",
+     .required = true,
+     .min = 0,
+     .max = kPriorityMax},
+    {.name = "preemptible",
+     .type = kFlag,
+     .doc = "`false`: its jobs are never displaced, but then they may not exceed their queue's "
+            "quota",
+     .fallback = "true"},
+    {.name = "may_displace",
+     .type = kFlag,
+     .doc = "`false`: nothing is displaced for its jobs",
+     .fallback = "true"},
 };
 
-constexpr Field kTimeouts[] = {
-    {.name = "gang_start",
+constexpr Field kQueueChange[] = {
+    {.name = "at",
      .type = kDuration,
-     .doc = "a gang whose pods have not all started by then is released whole",
-     .fallback = "60s",
-     .min = 1,
-     .max = kTimeMax},
-    {.name = "retry_first",
-     .type = kDuration,
-     .doc = "wait before the next try after a failed start",
-     .fallback = "10s",
+     .doc = "when, from the start of the run",
+     .required = true,
      .min = 0,
      .max = kTimeMax},
-    {.name = "retry_max",
-     .type = kDuration,
-     .doc = "the wait doubles with each failed start, up to this",
-     .fallback = "10m",
-     .min = 0,
-     .max = kTimeMax},
+    {.name = "queue",
+     .type = kOne,
+     .doc = "this queue is added, or is from now on as written here; its parent is named by "
+            "`parent`",
+     .section = "queue"},
+    {.name = "remove",
+     .type = kName,
+     .doc = "this queue is deleted; refused while it has queues below it or jobs that hold "
+            "something"},
 };
 
 constexpr Field kPodTimes[] = {
@@ -369,11 +375,12 @@ constexpr Field kExpectation[] = {
   }
 
 MAINSPRING_TABLE(scenario_table, "scenario", kScenario, "The file itself.")
-MAINSPRING_TABLE(topology_table, "topology", kTopology,
-                 "A tree of domains (zones, racks, switches ...) that node labels describe.")
-MAINSPRING_TABLE(timeouts_table, "timeouts", kTimeouts, "How long the scheduler waits.")
 MAINSPRING_TABLE(pod_times_table, "pod_times", kPodTimes,
                  "How long the simulated nodes take; each pod draws its own time from the range.")
+MAINSPRING_TABLE(priority_class_table, "priority class", kPriorityClass,
+                 "What jobs say with one word; what a job says itself goes before it.")
+MAINSPRING_TABLE(queue_change_table, "queue change", kQueueChange,
+                 "What the owner of a queue does during the run: `at`, and one of the others.")
 MAINSPRING_TABLE(fault_table, "fault", kFault,
                  "One thing that goes wrong, or right again: `at`, and exactly one of the others "
                  "above `count`.")

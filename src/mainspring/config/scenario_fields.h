@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "mainspring/config/core_fields.h"
 #include "mainspring/config/field.h"
 
 // The fields of a scenario file, section by section. The reference page is printed from these.
@@ -17,13 +18,8 @@ inline constexpr size_t kScenarioGpusMax = 400'000;
 inline constexpr size_t kScenarioPodsMax = 1'000'000;
 
 const FieldTable& scenario_table();
-const FieldTable& topology_table();
-const FieldTable& timeouts_table();
 const FieldTable& pod_times_table();
-const FieldTable& sharing_table();
 const FieldTable& priority_class_table();
-const FieldTable& queue_table();
-const FieldTable& queue_resource_table();
 const FieldTable& queue_change_table();
 const FieldTable& cluster_table();
 const FieldTable& generated_nodes_table();

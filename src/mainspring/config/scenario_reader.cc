@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <system_error>
-
+#include "mainspring/config/core_parts.h"
 #include "mainspring/config/scenario.h"
 #include "mainspring/config/scenario_fields.h"
 #include "mainspring/config/scenario_parts.h"
@@ -15,51 +11,14 @@ namespace {
 
 using base::Result;
 
-void read_topologies(const Section& file, Scenario& scenario) {
-  std::vector<model::TopologySpec>& topologies = scenario.config.topologies;
-  for (const Section& section : file.many("topologies", topology_table())) {
-    model::TopologySpec topology{.name = section.text("name"), .levels = section.labels("levels")};
-    for (const model::Label& level : topology.levels) {
-      if (level.key == model::kNodeLevel) {
-        section.report("levels", "the level 'node' comes by itself");
-      } else if (!is_id(level.key)) {
-        section.report("levels", "'" + level.key + "' is not a name for a level");
-      }
-    }
-    topologies.push_back(std::move(topology));
-    if (section.reading().failed()) return;
-    if (auto ok = model::validate(scenario.config); !ok) {
-      section.reading().report(section.node(), ok.error().message);
-    }
-  }
-}
-
 void read_settings(const Section& file, Scenario& scenario) {
-  model::CoreConfig& config = scenario.config;
-  if (file.has("gpu_resources")) config.gpu_resources = file.names("gpu_resources");
-  if (const auto timeouts = file.one("timeouts", timeouts_table())) {
-    config.gang_start_timeout = timeouts->duration("gang_start");
-    config.retry_backoff_first = timeouts->duration("retry_first");
-    config.retry_backoff_max = timeouts->duration("retry_max");
-  }
-  if (const auto sharing = file.one("sharing", sharing_table())) {
-    config.usage_half_life = sharing->duration("usage_half_life");
-    config.promise_timeout = sharing->duration("promise_timeout");
-    config.displacements_max = static_cast<int32_t>(sharing->amount("displacements_max"));
-    config.displacements_window = sharing->duration("displacements_window");
-    config.consolidate_lost_max = sharing->duration("consolidate_lost_max");
-  }
+  read_core_settings(file, scenario.config);
   if (const auto times = file.one("pod_times", pod_times_table())) {
     const auto range = [&](std::string_view name) {
       const auto [min, max] = times->durations(name);
       return DurationRange{min, max};
     };
     scenario.pod_times = {.bind = range("bind"), .start = range("start"), .stop = range("stop")};
-  }
-  if (file.reading().failed()) return;
-  if (auto ok = model::validate(config); !ok) {
-    const char* field = file.has("timeouts") ? "timeouts" : "gpu_resources";
-    file.report(field, ok.error().message);
   }
 }
 
@@ -85,7 +44,7 @@ void read_file(const Section& file, Scenario& scenario) {
   scenario.description = file.text("description");
   scenario.seed = static_cast<uint64_t>(file.amount("seed"));
   scenario.length = file.duration("length");
-  read_topologies(file, scenario);
+  read_topologies(file, scenario.config);
   read_settings(file, scenario);
   read_queues(file, scenario);
   if (const auto cluster = file.one("cluster", cluster_table())) read_cluster(*cluster, scenario);
@@ -107,6 +66,9 @@ void read_file(const Section& file, Scenario& scenario) {
 Result<Scenario> parse_scenario(std::string_view text, const std::string& file) {
   const auto tree = parse_yaml(text, file);
   if (!tree) return tl::unexpected(tree.error());
+  if (tree->kind == YamlNode::Kind::kNull) {
+    return base::invalid(file + ":1:1: expected a scenario, but the file is empty");
+  }
   Reading reading(file);
   Scenario scenario;
   scenario.file = file;
@@ -116,15 +78,9 @@ Result<Scenario> parse_scenario(std::string_view text, const std::string& file) 
 }
 
 Result<Scenario> read_scenario(const std::string& path) {
-  std::error_code ignored;
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(path, ignored)) {
-    return base::failure(base::ErrorCode::kNotFound,
-                         path + ": cannot be read; expected a scenario file");
-  }
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return parse_scenario(text.str(), path);
+  const auto text = read_text(path, "a scenario file");
+  if (!text) return tl::unexpected(text.error());
+  return parse_scenario(*text, path);
 }
 
 }  // namespace mainspring::config

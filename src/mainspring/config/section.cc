@@ -105,7 +105,7 @@ void Section::check_keys(const FieldTable& table) const {
   for (const YamlNode& key : node_.keys) {
     if (std::find(known.begin(), known.end(), key.text) != known.end()) continue;
     const std::string_view near = nearest_word(key.text, known);
-    const std::string where = path_.empty() ? std::string("the scenario") : path_;
+    const std::string where = path_.empty() ? "the " + std::string(table.title) : path_;
     std::string message = where + ": unknown field " + describe(key) + "; ";
     if (near.empty()) {
       message += "expected " + alternatives(known);

@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <istream>
+#include <sstream>
 #include <streambuf>
+#include <system_error>
 #include <utility>
 
 #include <yaml-cpp/eventhandler.h>
@@ -191,6 +195,18 @@ std::string place(const std::string& file, const YamlNode& node) {
   return file + ":" + std::to_string(node.line) + ":" + std::to_string(node.column);
 }
 
+base::Result<std::string> read_text(const std::string& path, std::string_view expected) {
+  std::error_code ignored;
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream || std::filesystem::is_directory(path, ignored)) {
+    return base::failure(base::ErrorCode::kNotFound,
+                         path + ": cannot be read; expected " + std::string(expected));
+  }
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
 base::Result<YamlNode> parse_yaml(std::string_view text, const std::string& file) {
   if (text.size() > kTextBytesMax) return base::invalid(file + ":1:1: the file is over 8 MiB");
   if (text.find('\0') != std::string_view::npos) {
@@ -201,9 +217,7 @@ base::Result<YamlNode> parse_yaml(std::string_view text, const std::string& file
     std::istream stream(&buffer);
     YAML::Parser parser(stream);
     TreeBuilder builder;
-    if (!parser.HandleNextDocument(builder)) {
-      return base::invalid(file + ":1:1: expected a scenario, but the file is empty");
-    }
+    if (!parser.HandleNextDocument(builder)) return YamlNode{};
     TreeBuilder second;
     if (parser.HandleNextDocument(second)) {
       return base::invalid(place(file, second.take()) + ": expected one YAML document, found two");

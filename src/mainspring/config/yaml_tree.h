@@ -34,8 +34,12 @@ struct YamlNode {
 std::string describe(const YamlNode& node);
 
 // `file` names the text in messages. Errors: not YAML, or more than the subset above; also text
-// over 8 MiB, nesting over 32 levels, or more than a million nodes.
+// over 8 MiB, nesting over 32 levels, or more than a million nodes. A file without content is one
+// node of kind `kNull`.
 base::Result<YamlNode> parse_yaml(std::string_view text, const std::string& file);
+
+// The content of a file; the error reads "PATH: cannot be read; expected EXPECTED".
+base::Result<std::string> read_text(const std::string& path, std::string_view expected);
 
 // "file:line:column".
 std::string place(const std::string& file, const YamlNode& node);

@@ -1,12 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "mainspring/config/core_fields.h"
+
 #include "mainspring/config/field_limits.h"
-#include "mainspring/config/scenario_fields.h"
 #include "mainspring/model/queue_spec.h"
 
 namespace mainspring::config {
 namespace {
 
 using enum FieldType;
+
+constexpr Field kTopology[] = {
+    {.name = "name", .type = kId, .doc = "a name for the tree", .required = true},
+    {.name = "levels",
+     .type = kLabels,
+     .doc = "name of each level to the node label that carries its domain, the widest level first; "
+            "the level `node` comes by itself",
+     .required = true},
+};
+
+constexpr Field kTimeouts[] = {
+    {.name = "gang_start",
+     .type = kDuration,
+     .doc = "a gang whose pods have not all started by then is released whole",
+     .fallback = "60s",
+     .min = 1,
+     .max = kTimeMax},
+    {.name = "retry_first",
+     .type = kDuration,
+     .doc = "wait before the next try after a failed start",
+     .fallback = "10s",
+     .min = 0,
+     .max = kTimeMax},
+    {.name = "retry_max",
+     .type = kDuration,
+     .doc = "the wait doubles with each failed start, up to this",
+     .fallback = "10m",
+     .min = 0,
+     .max = kTimeMax},
+};
 
 constexpr Field kSharing[] = {
     {.name = "usage_half_life",
@@ -41,24 +72,6 @@ constexpr Field kSharing[] = {
      .fallback = "15m",
      .min = 0,
      .max = kTimeMax},
-};
-
-constexpr Field kPriorityClass[] = {
-    {.name = "value",
-     .type = kCount,
-     .doc = "the priority; higher goes first",
-     .required = true,
-     .min = 0,
-     .max = kPriorityMax},
-    {.name = "preemptible",
-     .type = kFlag,
-     .doc = "`false`: its jobs are never displaced, but then they may not exceed their queue's "
-            "quota",
-     .fallback = "true"},
-    {.name = "may_displace",
-     .type = kFlag,
-     .doc = "`false`: nothing is displaced for its jobs",
-     .fallback = "true"},
 };
 
 constexpr Field kQueue[] = {
@@ -120,24 +133,6 @@ constexpr Field kQueueResource[] = {
      .max = model::kWeightMax},
 };
 
-constexpr Field kQueueChange[] = {
-    {.name = "at",
-     .type = kDuration,
-     .doc = "when, from the start of the run",
-     .required = true,
-     .min = 0,
-     .max = kTimeMax},
-    {.name = "queue",
-     .type = kOne,
-     .doc = "this queue is added, or is from now on as written here; its parent is named by "
-            "`parent`",
-     .section = "queue"},
-    {.name = "remove",
-     .type = kName,
-     .doc = "this queue is deleted; refused while it has queues below it or jobs that hold "
-            "something"},
-};
-
 }  // namespace
 
 #define MAINSPRING_TABLE(function, title, fields, doc)      \
@@ -146,17 +141,16 @@ constexpr Field kQueueChange[] = {
     return kTable;                                          \
   }
 
+MAINSPRING_TABLE(topology_table, "topology", kTopology,
+                 "A tree of domains (zones, racks, switches ...) that node labels describe.")
+MAINSPRING_TABLE(timeouts_table, "timeouts", kTimeouts, "How long the scheduler waits.")
 MAINSPRING_TABLE(sharing_table, "sharing", kSharing,
                  "How queues share over time, and what may be done to running jobs.")
-MAINSPRING_TABLE(priority_class_table, "priority class", kPriorityClass,
-                 "What jobs say with one word; what a job says itself goes before it.")
 MAINSPRING_TABLE(queue_table, "queue", kQueue,
                  "A queue owns a part of the cluster and lends what it does not use.")
 MAINSPRING_TABLE(queue_resource_table, "queue resource", kQueueResource,
                  "What a queue says of one resource. Amounts are GPUs (`8`, `1.5`), CPUs or bytes; "
                  "`unlimited` may be written `-1`.")
-MAINSPRING_TABLE(queue_change_table, "queue change", kQueueChange,
-                 "What the owner of a queue does during the run: `at`, and one of the others.")
 
 #undef MAINSPRING_TABLE
 
