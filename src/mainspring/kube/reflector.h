@@ -44,6 +44,8 @@ class Reflector final : private ReflectorStore {
   void begin_list() override {
     ++list_;
     lost_item_ = false;
+    // What a list has is there, even if it came back from the dead with a restored etcd.
+    deleted_.clear();
   }
   void lost_item() override { lost_item_ = true; }
 

@@ -153,9 +153,13 @@ class ReflectorMachine final : private StreamSink {
   int failures_in_row_ = 0;
 };
 
-// Objects whose deletion was told: what a server says of them later comes too late. Bounded.
+// Objects whose deletion a watch told: what it says of them later comes too late. Bounded.
 class DeletedUids {
  public:
+  void clear() {
+    known_.clear();
+    in_order_.clear();
+  }
   void insert(const std::string& uid);
   [[nodiscard]] bool contains(const std::string& uid) const { return known_.contains(uid); }
 
