@@ -215,6 +215,7 @@ void read(const Json& json, const std::string& path, std::string& error, model::
   in.read("expected_run_ms", job.expected_run);
   in.read("checkpoint_interval_ms", job.checkpoint_interval);
   in.read("restart_time_ms", job.restart_time);
+  in.read("pods_awaited", job.pods_awaited);
   in.each("groups", [&](const Json& item, const std::string& where) {
     model::GroupSpec& group = job.groups.emplace_back();
     Members fields(item, where, error);

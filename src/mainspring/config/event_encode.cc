@@ -130,6 +130,7 @@ Json encode(const model::JobSpec& job) {
   put<int64_t>(out, "expected_run_ms", job.expected_run.ms, 0);
   put<int64_t>(out, "checkpoint_interval_ms", job.checkpoint_interval.ms, 0);
   put<int64_t>(out, "restart_time_ms", job.restart_time.ms, 0);
+  put(out, "pods_awaited", job.pods_awaited, false);
   Json groups = Json::array();
   for (const model::GroupSpec& group : job.groups) {
     Json one = Json::object();

@@ -42,8 +42,10 @@ bool trim_to_limits(model::Trial& trial, const ClusterState& state,
   return minimum_met(state, state.job(job), model::Counts::kHolding);
 }
 
-bool is_of_queues(model::ReasonCode code) {
-  return code >= model::ReasonCode::kUnknownQueue && code <= model::ReasonCode::kQueueQuota;
+// No place was sought, so there is none to tell of.
+bool is_of_admission(model::ReasonCode code) {
+  return code == model::ReasonCode::kPodsMissing ||
+         (code >= model::ReasonCode::kUnknownQueue && code <= model::ReasonCode::kQueueQuota);
 }
 
 }  // namespace
@@ -114,7 +116,7 @@ void Engine::release(ClusterState& state, JobIx index, model::ReleaseReason reas
     const model::Pod& pod = state.pod(pod_index);
     if (pod.holds()) decision.pods.push_back({.pod = pod.id, .incarnation = pod.incarnation});
   }
-  decision.retry_at = now + backoff(state.config(), job.failed_starts);
+  decision.retry_at = now + model::retry_backoff(state.config(), job.failed_starts);
   state.begin_release(index, decision.retry_at);
   plan.decisions.emplace_back(std::move(decision));
 }
@@ -165,6 +167,7 @@ void Engine::repair(ClusterState& state, Instant now, Plan& plan) {
     if (state.job(index).start_deadline == Instant::never()) {
       state.set_start_deadline(index, now + state.config().gang_start_timeout);
     }
+    if (!minimum_met(state, state.job(index), model::Counts::kListed)) continue;
     tried_at_gains_.resize(std::max<size_t>(tried_at_gains_.size(), key.slot + 1), kNeverTried);
     if (tried_at_gains_[key.slot] == state.inventory().gains()) continue;
     const Verdict verdict = try_job(state, index, true, now, plan);
@@ -241,7 +244,7 @@ void Engine::refused(ClusterState& state, const policy::JobKey& key, uint32_t si
   Answer& answer = answers_[signature];
   const uint64_t layouts = state.inventory().layouts();
   if (answer.known && answer.layouts == layouts && answer.coarse.code == coarse.code) return;
-  Verdict full = is_of_queues(coarse.code)
+  Verdict full = is_of_admission(coarse.code)
                      ? coarse
                      : placement::diagnose(state, *search_, state.job_index(key.slot), coarse);
   const bool told = answer.known && answer.full.kind == full.kind && answer.full.code == full.code;

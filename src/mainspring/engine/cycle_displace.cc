@@ -80,7 +80,7 @@ void Engine::redeem(ClusterState& state, Instant now, Plan& plan) {
 
 void Engine::end_promise(ClusterState& state, JobIx index, Instant now, Plan& plan) {
   const model::Job& job = state.job(index);
-  const Instant retry_at = now + backoff(state.config(), job.failed_starts);
+  const Instant retry_at = now + model::retry_backoff(state.config(), job.failed_starts);
   plan.decisions.emplace_back(model::PromiseEnded{
       .job = job.id,
       .why = job.promise_broken ? model::PromiseEnd::kBroken : model::PromiseEnd::kLate,

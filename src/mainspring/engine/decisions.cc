@@ -13,12 +13,6 @@ using model::ClusterState;
 using model::JobIx;
 using model::PodIx;
 
-base::Duration backoff(const model::CoreConfig& config, uint32_t failed_starts) {
-  base::Duration wait = config.retry_backoff_first;
-  for (uint32_t i = 0; i < failed_starts && wait < config.retry_backoff_max; ++i) wait.ms *= 2;
-  return std::min(wait, config.retry_backoff_max);
-}
-
 model::PodBinding binding_of(const ClusterState& state, PodIx index, model::NodeIx node_index,
                              model::DeviceMask devices) {
   const model::Pod& pod = state.pod(index);

@@ -10,9 +10,6 @@
 
 namespace mainspring::engine {
 
-// Doubles with every failed start, up to the configured most.
-base::Duration backoff(const model::CoreConfig& config, uint32_t failed_starts);
-
 model::PodBinding binding_of(const model::ClusterState& state, model::PodIx pod, model::NodeIx node,
                              model::DeviceMask devices);
 // Of a pod that holds its place.

@@ -227,6 +227,9 @@ std::string Teller::tell() const {
     case ReasonCode::kBackingOff:
       return "It failed to start " + counted(job_.failed_starts, "time") +
              " in a row and waits before it is tried again.";
+    case ReasonCode::kPodsMissing:
+      return "Waits for its pods: " + std::to_string(job_.pods_pending) + " of at least " +
+             std::to_string(job_.groups.front().min_count) + " that must run together exist.";
     case ReasonCode::kNoNodes:
       return "Cannot start: the cluster has no nodes.";
     case ReasonCode::kUnknownLevel:

@@ -153,7 +153,7 @@ void ClusterState::settle_job(JobIx index) {
     job.start_deadline = base::Instant::never();
     const bool over = std::ranges::all_of(
         job.pods, [this](PodIx pod) { return pods_[pod.slot].phase == PodPhase::kGone; });
-    if (job.removed || over) erase_job(index);
+    if (job.removed || (over && !job.pods_awaited)) erase_job(index);
     return;
   }
   const bool watched = job.start_deadline != base::Instant::never() || job.failed_starts > 0;

@@ -128,6 +128,7 @@ class ClusterState {
   void add_pod(JobIx job, const PodSpec& spec, ShapeIx shape);
   void withdraw_pod(PodIx pod);
   void end_pod(PodIx pod, PodEnd end);
+  void put_off(JobIx job);
   void erase_pod(PodIx pod);
   void erase_job(JobIx job);
   void settle_job(JobIx job);

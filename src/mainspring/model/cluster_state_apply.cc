@@ -85,7 +85,7 @@ Status ClusterState::on(const JobChanged& event) {
   if (auto ok = check_update(spec); !ok) return ok;
   if (auto ok = check_demand(spec); !ok) return ok;
   if (!index.valid()) {
-    if (spec.pods.empty()) return {};  // nothing to run: nothing to keep
+    if (spec.pods.empty() && !spec.pods_awaited) return {};  // nothing to run: nothing to keep
     uint32_t slot = static_cast<uint32_t>(jobs_.size());
     if (free_jobs_.empty()) {
       jobs_.emplace_back();
@@ -151,6 +151,7 @@ void ClusterState::fill_job(JobIx index, const JobSpec& spec) {
     job.may_displace = spec.may_displace;
     job.checkpoint_interval = spec.checkpoint_interval;
     job.restart_time = spec.restart_time;
+    job.pods_awaited = spec.pods_awaited;
     job.priority = spec.priority;
     job.submitted_at = spec.submitted_at;
     job.expected_run = spec.expected_run;
@@ -308,8 +309,21 @@ void ClusterState::end_pod(PodIx index, PodEnd end) {
 Status ClusterState::on(const BindRefused& event) {
   const PodIx index = current_pod(event.pod, event.incarnation);
   if (!index.valid() || !pod(index).holds() || pod(index).phase >= PodPhase::kRunning) return {};
+  const JobIx job = pod(index).job;
+  const uint32_t before = pod(index).incarnation;
   end_pod(index, PodEnd::kLost);
+  if (find_pod(event.pod).valid() && pod(index).incarnation > before) put_off(job);
   return {};
+}
+
+// One refusal is chance, and another place is tried at once; a job that is refused again and again
+// must not keep others waiting.
+void ClusterState::put_off(JobIx index) {
+  Job& job = mutable_job(index);
+  const uint32_t failed = job.failed_starts++;
+  if (failed > 0)
+    job.backoff_until = std::max(job.backoff_until, at_ + retry_backoff(config_, failed - 1));
+  job_changes_.add(index.slot);
 }
 
 Status ClusterState::on(const PodFound& event) {

@@ -6,7 +6,7 @@
 namespace mainspring::model {
 
 bool pod_counts(const Pod& pod, Counts counts) {
-  if (pod.phase == PodPhase::kGone) return true;
+  if (pod.phase == PodPhase::kGone || counts == Counts::kListed) return true;
   if (!pod.holds() || pod.phase == PodPhase::kStopping) return false;
   return counts == Counts::kHolding || pod.phase >= PodPhase::kRunning;
 }

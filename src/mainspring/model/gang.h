@@ -9,6 +9,7 @@ namespace mainspring::model {
 
 // How far along a pod must be to count towards its group's minimum.
 enum class Counts : uint8_t {
+  kListed,   // it exists
   kHolding,  // it has a place, or has already done its work
   kStarted,  // it runs, or has already done its work
 };

@@ -122,7 +122,8 @@ class SnapshotWriter {
                  .submitted_at = job.submitted_at,
                  .expected_run = job.expected_run,
                  .checkpoint_interval = job.checkpoint_interval,
-                 .restart_time = job.restart_time};
+                 .restart_time = job.restart_time,
+                 .pods_awaited = job.pods_awaited};
     for (const Group& group : job.groups) {
       spec.groups.push_back({.name = inventory_.name(group.name),
                              .parent = group.parent,

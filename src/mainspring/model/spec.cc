@@ -12,14 +12,18 @@ using base::invalid;
 using base::Status;
 
 constexpr size_t kNameLengthMax = 253;
+// Of jobs and pods: a namespace, a kind and a name of the longest that there are fit in.
+constexpr size_t kIdLengthMax = 500;
 constexpr size_t kPodsPerJobMax = 100'000;
 constexpr size_t kGroupsPerJobMax = 20'000;
 constexpr uint32_t kGpuCountMax = static_cast<uint32_t>(kGpusPerNodeMax);
 
-Status check_name(std::string_view field, std::string_view name) {
+Status check_name(std::string_view field, std::string_view name,
+                  size_t length_max = kNameLengthMax) {
   if (name.empty()) return invalid(std::string(field) + " is empty");
-  if (name.size() > kNameLengthMax) {
-    return invalid(std::string(field) + " is longer than 253 characters");
+  if (name.size() > length_max) {
+    return invalid(std::string(field) + " is longer than " + std::to_string(length_max) +
+                   " characters");
   }
   const bool printable = std::all_of(name.begin(), name.end(), [](char character) {
     return static_cast<unsigned char>(character) > 0x20 && character != 0x7f;
@@ -114,7 +118,7 @@ Status check_groups(const JobSpec& job) {
   }
   for (const PodSpec& pod : job.pods) ++children[pod.group];
   for (size_t i = 0; i < job.groups.size(); ++i) {
-    if (job.groups[i].min_count > children[i]) {
+    if (!job.pods_awaited && job.groups[i].min_count > children[i]) {
       return invalid("groups[" + std::to_string(i) + "].min_count is " +
                      std::to_string(job.groups[i].min_count) + ", but the group has only " +
                      std::to_string(children[i]) + " children");
@@ -124,6 +128,12 @@ Status check_groups(const JobSpec& job) {
 }
 
 }  // namespace
+
+base::Duration retry_backoff(const CoreConfig& config, uint32_t failed) {
+  base::Duration wait = config.retry_backoff_first;
+  for (uint32_t i = 0; i < failed && wait < config.retry_backoff_max; ++i) wait.ms *= 2;
+  return std::min(wait, config.retry_backoff_max);
+}
 
 Status validate(const NodeSpec& node) {
   if (auto ok = check_name("node.name", node.name); !ok) return ok;
@@ -143,7 +153,7 @@ Status validate(const NodeSpec& node) {
 }
 
 Status validate(const JobSpec& job) {
-  if (auto ok = check_name("job.id", job.id); !ok) return ok;
+  if (auto ok = check_name("job.id", job.id, kIdLengthMax); !ok) return ok;
   if (auto ok = check_name("job.queue", job.queue); !ok) return ok;
   if (auto ok = check_ascii("job.queue", job.queue); !ok) return ok;
   if (auto ok = check_tenant(job.tenant); !ok) return ok;
@@ -159,7 +169,7 @@ Status validate(const JobSpec& job) {
   }
   std::set<std::string_view> seen;
   for (const PodSpec& pod : job.pods) {
-    if (auto ok = check_name("pod.id", pod.id); !ok) return ok;
+    if (auto ok = check_name("pod.id", pod.id, kIdLengthMax); !ok) return ok;
     if (pod.group >= job.groups.size()) return invalid("pod " + pod.id + ": no such group");
     if (pod.shape >= job.shapes.size()) return invalid("pod " + pod.id + ": no such shape");
     if (!seen.insert(pod.id).second) return invalid("two pods have the id " + pod.id);

@@ -138,6 +138,9 @@ struct JobSpec {
   base::Duration expected_run;         // 0: not known
   base::Duration checkpoint_interval;  // it saves its work so often; 0: never
   base::Duration restart_time;         // what a displacement costs it besides the work not saved
+  // Pods come and go one by one, as controllers make them: groups may have fewer children than
+  // their minimum, and the job is over only when its owner says so.
+  bool pods_awaited = false;
   std::vector<GroupSpec> groups;
   std::vector<PodShape> shapes;
   std::vector<PodSpec> pods;
@@ -177,6 +180,10 @@ struct CoreConfig {
   base::Duration consolidate_lost_max = base::seconds(900);
   friend auto operator<=>(const CoreConfig&, const CoreConfig&) = default;
 };
+
+// How long a job waits after it failed to start for the n-th time in a row, `failed` = 0 first:
+// twice as long each time, up to a bound.
+base::Duration retry_backoff(const CoreConfig& config, uint32_t failed);
 
 base::Status validate(const NodeSpec& node);
 base::Status validate(const JobSpec& job);

@@ -186,6 +186,7 @@ void add(RunHash& hash, const ClusterState& state, const Job& job) {
   hash.add(job.may_displace);
   hash.add(job.checkpoint_interval.ms);
   hash.add(job.restart_time.ms);
+  hash.add(job.pods_awaited);
   hash.add(job.goes_first);
   add(hash, job.move_retry_at);
   add(hash, job.protected_until);

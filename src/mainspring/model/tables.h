@@ -169,6 +169,7 @@ struct Job {
   bool releasing = false;  // every pod was told to go; waits for the last PodGone
   bool preemptible = true;
   bool may_displace = true;
+  bool pods_awaited = false;
   bool goes_first = false;  // it was displaced in vain
   base::Instant submitted_at;
   base::Duration expected_run;

@@ -59,6 +59,8 @@ std::string_view to_string(ReasonCode code) {
       return "queue_quota";
     case ReasonCode::kPromised:
       return "promised";
+    case ReasonCode::kPodsMissing:
+      return "pods_missing";
   }
   return "unknown";
 }

@@ -39,6 +39,7 @@ enum class ReasonCode : uint8_t {
   kQueueLimit,          // with it the queue, or one above it, would exceed its limit
   kQueueQuota,          // it cannot be displaced, and would exceed the quota of its queue
   kPromised,            // its place is being made free
+  kPodsMissing,         // fewer of its pods exist than must run together
 };
 std::string_view to_string(ReasonCode code);
 std::string_view to_string(VerdictKind kind);

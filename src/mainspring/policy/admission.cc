@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "mainspring/model/gang.h"
 #include "mainspring/policy/least_charge.h"
 
 namespace mainspring::policy {
@@ -62,8 +63,11 @@ Verdict check_amounts(const ClusterState& state, const QueueShares& shares, cons
 }  // namespace
 
 Verdict admit(const ClusterState& state, const QueueShares& shares, model::JobIx index) {
-  if (!state.queues().declared()) return {};
   const model::Job& job = state.job(index);
+  if (job.pods_awaited && !minimum_met(state, job, model::Counts::kListed)) {
+    return {.kind = VerdictKind::kNotNow, .code = ReasonCode::kPodsMissing};
+  }
+  if (!state.queues().declared()) return {};
   const Queue& queue = state.queues().row(job.queue);
   if (!queue.rooted) return refused(ReasonCode::kUnknownQueue, VerdictKind::kNever, queue);
   if (!queue.children.empty()) {

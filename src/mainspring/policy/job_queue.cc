@@ -10,10 +10,15 @@ namespace mainspring::policy {
 namespace {
 
 Want want_of(const model::ClusterState& state, const model::Job& job) {
-  if (!job.alive || job.removed || job.releasing || job.pods_pending == 0) return Want::kNothing;
-  if (job.promised()) return Want::kNothing;
-  if (job.pods_holding == 0 && job.pods_succeeded == 0) return Want::kStart;
-  return minimum_met(state, job, model::Counts::kHolding) ? Want::kGrow : Want::kRepair;
+  if (!job.alive || job.removed || job.releasing || job.promised()) return Want::kNothing;
+  const bool pending = job.pods_pending > 0;
+  if (job.pods_holding == 0 && job.pods_succeeded == 0) {
+    return pending ? Want::kStart : Want::kNothing;
+  }
+  // A gang whose lost members have no successors yet is broken too, and not for ever.
+  if (!pending && !job.pods_awaited) return Want::kNothing;
+  if (!minimum_met(state, job, model::Counts::kHolding)) return Want::kRepair;
+  return pending ? Want::kGrow : Want::kNothing;
 }
 
 }  // namespace
@@ -55,7 +60,8 @@ void JobQueue::update(const model::ClusterState& state, uint32_t slot, base::Ins
   if (job.alive) next.promise_until = job.promise_until;
   next.deadline = job.start_deadline;
   next.backoff_until = job.backoff_until;
-  next.backing_off = next.want == Want::kStart && job.backoff_until > now;
+  next.backing_off =
+      (next.want == Want::kStart || next.want == Want::kRepair) && job.backoff_until > now;
   Place& place = places_[slot];
   const bool same = place.want == next.want && place.signature == next.signature &&
                     place.deadline == next.deadline && place.backing_off == next.backing_off &&
@@ -73,7 +79,7 @@ void JobQueue::remove(Place& place, uint32_t slot) {
   if (place.promise_until != base::Instant::never()) promised_.erase({place.promise_until, slot});
   if (place.backing_off) backoffs_.erase({place.backoff_until, slot});
   if (place.displaceable) count_displaceable(place, -1);
-  if (place.want == Want::kRepair) repairs_.erase(place.key);
+  if (place.want == Want::kRepair && !place.backing_off) repairs_.erase(place.key);
   if (place.want == Want::kGrow) growing_.erase(place.key);
   if (place.want != Want::kStart || place.backing_off) return;
   const auto line = lines_.find(place.signature);
@@ -101,7 +107,7 @@ void JobQueue::insert(Place& place, uint32_t slot) {
   if (place.promise_until != base::Instant::never()) promised_.insert({place.promise_until, slot});
   if (place.backing_off) backoffs_.insert({place.backoff_until, slot});
   if (place.displaceable) count_displaceable(place, 1);
-  if (place.want == Want::kRepair) repairs_.insert(place.key);
+  if (place.want == Want::kRepair && !place.backing_off) repairs_.insert(place.key);
   if (place.want == Want::kGrow) growing_.insert(place.key);
   if (place.want != Want::kStart || place.backing_off) return;
   Line& line = lines_[place.signature];
