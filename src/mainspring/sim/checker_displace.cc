@@ -218,7 +218,7 @@ void Checker::judge_promised(const model::Displace& displace, base::Instant now)
     promised_jobs_.insert(pod->job);
     if (pod->job == displace.job) counts[pod->position] = 1;
   }
-  if (!tree_minimum_met(winner.spec, counts)) {
+  if (given && !tree_minimum_met(winner.spec, counts)) {
     report(Rule::kWrongPromise, now,
            "Job " + displace.job + " was promised so little that it stays below its minimum.");
   }
@@ -233,14 +233,15 @@ void Checker::judge_room(const model::Displace& displace, base::Instant now) {
     loads[place.node];
     for (const std::string& id : place.gpus) promised[place.node].insert(id);
   }
-  for (const auto& [id, pod] : ledger_.pods()) {
-    if (!pod.holds() || pod.phase == LedgerPhase::kStopping) continue;
+  for (const std::string& id : ledger_.holders()) {
+    const LedgerPod& pod = *ledger_.find_pod(id);
+    if (pod.phase == LedgerPhase::kStopping) continue;
     const auto load = loads.find(pod.node);
     if (load == loads.end()) continue;
     load->second.add(*ledger_.find_node(pod.node), pod.shape, pod.gpus);
   }
-  for (const auto& [id, job] : ledger_.jobs()) {
-    for (const model::PodBinding& place : job.promises) {
+  for (const std::string& id : ledger_.promised()) {
+    for (const model::PodBinding& place : ledger_.find_job(id)->promises) {
       const auto load = loads.find(place.node);
       if (load == loads.end()) continue;
       load->second.add(*ledger_.find_node(place.node), ledger_.find_pod(place.pod)->shape,

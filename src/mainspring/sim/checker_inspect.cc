@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "mainspring/base/check.h"
 #include "mainspring/sim/checker.h"
 #include "mainspring/sim/gang_tree.h"
 
@@ -40,7 +41,12 @@ void Checker::inspect(const model::ClusterState& state, TrueWorld* world, base::
 }
 
 void Checker::sweep(const model::ClusterState& state, const TrueWorld* world, base::Instant now) {
-  for (const auto& [id, pod] : ledger_.pods()) inspect_pod(state, id, now);
+  size_t holders = 0;
+  for (const auto& [id, pod] : ledger_.pods()) {
+    inspect_pod(state, id, now);
+    if (pod.holds()) ++holders;
+  }
+  MAINSPRING_CHECK(holders == ledger_.holders().size(), "the checker lost count of who holds");
   for (const auto& [name, node] : ledger_.nodes()) inspect_node(state, name, now);
   for (const model::Pod& pod : state.pods()) {
     if (!pod.alive || ledger_.find_pod(pod.id) != nullptr) continue;

@@ -89,6 +89,7 @@ void Ledger::claim(LedgerPod& pod, LedgerJob& job, const model::PodBinding& bind
   pod.gpus = binding.gpus;
   pod.phase = LedgerPhase::kHolding;
   ++job.holding;
+  holders_.insert(binding.pod);
   book(pod, 1);
   touched_.pods.push_back(binding.pod);
   touched_.jobs.push_back(pod.job);
@@ -112,6 +113,7 @@ void Ledger::displace(LedgerPod& pod) {
 void Ledger::promise(LedgerJob& job, const model::PodBinding& place, base::Instant until) {
   job.promises.push_back(place);
   job.promise_until = until;
+  promised_.insert(job.spec.id);
   book_promise(place, 1);
   touched_.jobs.push_back(job.spec.id);
 }
@@ -119,6 +121,7 @@ void Ledger::promise(LedgerJob& job, const model::PodBinding& place, base::Insta
 void Ledger::drop_promises(LedgerJob& job) {
   for (const model::PodBinding& place : job.promises) book_promise(place, -1);
   job.promises.clear();
+  promised_.erase(job.spec.id);
   job.promise_until = base::Instant::never();
 }
 
@@ -170,7 +173,8 @@ void Ledger::on(const model::NodeChanged& event) {
 void Ledger::on(const model::NodeGone& event) {
   LedgerNode* node = find_node(event.name);
   if (node == nullptr) return;
-  for (auto& [id, job] : jobs_) {
+  for (const std::string& id : promised_) {
+    LedgerJob& job = jobs_[id];
     for (const model::PodBinding& place : job.promises) {
       if (place.node == event.name) book_promise(place, -1);
     }
@@ -259,6 +263,7 @@ void Ledger::end(const std::string& id, LedgerPod& pod, model::PodEnd how) {
   if (pod.holds()) {
     book(pod, -1);
     --job.holding;
+    holders_.erase(id);
     LedgerNode& node = nodes_[pod.node];
     forget_absent_devices(node);
     if (!node.listed && node.pods == 0) nodes_.erase(pod.node);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,6 +89,9 @@ class Ledger {
   [[nodiscard]] const std::map<std::string, LedgerNode>& nodes() const { return nodes_; }
   [[nodiscard]] const std::map<std::string, LedgerJob>& jobs() const { return jobs_; }
   [[nodiscard]] const std::map<std::string, LedgerPod>& pods() const { return pods_; }
+  // Of these, the pods that hold a place and the jobs that were promised some.
+  [[nodiscard]] const std::set<std::string>& holders() const { return holders_; }
+  [[nodiscard]] const std::set<std::string>& promised() const { return promised_; }
   [[nodiscard]] const std::map<std::string, model::QueueSpec>& queues() const { return queues_; }
   [[nodiscard]] static LedgerDevice* find_device(LedgerNode& node, std::string_view id);
 
@@ -138,6 +142,8 @@ class Ledger {
   std::map<std::string, LedgerNode> nodes_;
   std::map<std::string, LedgerJob> jobs_;
   std::map<std::string, LedgerPod> pods_;
+  std::set<std::string> holders_;
+  std::set<std::string> promised_;
   std::map<std::string, model::QueueSpec> queues_;
   Touched touched_;
 };

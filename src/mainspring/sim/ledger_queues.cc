@@ -48,13 +48,15 @@ void for_each_place(const Ledger& ledger, const Visit& visit) {
     const auto found = ledger.nodes().find(name);
     return found == ledger.nodes().end() ? nullptr : &found->second;
   };
-  for (const auto& [id, pod] : ledger.pods()) {
-    const LedgerNode* node = pod.holds() ? node_of(pod.node) : nullptr;
+  for (const std::string& id : ledger.holders()) {
+    const LedgerPod& pod = ledger.pods().at(id);
+    const LedgerNode* node = node_of(pod.node);
     const auto job = ledger.jobs().find(pod.job);
     if (node == nullptr || job == ledger.jobs().end()) continue;
     visit(job->second.spec, *node, pod.shape, pod.gpus, pod.phase == LedgerPhase::kStopping);
   }
-  for (const auto& [id, job] : ledger.jobs()) {
+  for (const std::string& id : ledger.promised()) {
+    const LedgerJob& job = ledger.jobs().at(id);
     for (const model::PodBinding& place : job.promises) {
       const LedgerNode* node = node_of(place.node);
       const auto pod = ledger.pods().find(place.pod);

@@ -22,7 +22,7 @@ struct QueueExcess {
 
 // Of the job's queue and all above it, in the resources that the job holds or was promised. What
 // pods still hold that were asked to stop counts, unless something is promised to the job: then it
-// takes their place. O(pods + queues).
+// takes their place. O(pods that hold a place + queues).
 [[nodiscard]] std::vector<QueueExcess> queue_excesses(const Ledger& ledger,
                                                       const model::JobSpec& job);
 
