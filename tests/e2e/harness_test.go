@@ -109,6 +109,27 @@ func TestHarnessKubeletsRefuse(t *testing.T) {
 	}
 }
 
+func TestHarnessGangs(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	c := newNamespace(t, cluster.Options{Scheduler: true}.WithGangs(), 3)
+	must(t, c.CreatePodGroup(ctx, "work", "gang", 4))
+	for i := range 4 {
+		pod := cluster.InGroup(cluster.GPUPod("work", fmt.Sprintf("gang-%d", i), "", 8), "gang")
+		must(t, c.CreatePods(ctx, pod))
+	}
+	must(t, c.WaitForPods(ctx, "work", "", 4, patience, cluster.Unschedulable))
+	pods, err := c.Pods(ctx, "work", "")
+	must(t, err)
+	for i := range pods {
+		if cluster.Bound(&pods[i]) {
+			t.Errorf("%s is bound, but only three of four fit", pods[i].Name)
+		}
+	}
+	must(t, c.CreateNodes(ctx, cluster.GPUNode("one-more", 8, nil)))
+	must(t, c.WaitForPods(ctx, "work", "", 4, patience, cluster.Running))
+}
+
 func TestHarnessControllersAreReal(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

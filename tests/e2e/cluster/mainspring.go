@@ -85,6 +85,9 @@ func (c *Cluster) NewMainspring(ctx context.Context, options MainspringOptions) 
 	if options.ServiceAccount == "" {
 		options.ServiceAccount = "mainspring"
 	}
+	if err := c.CreateNamespace(ctx, options.Namespace, nil); err != nil {
+		return nil, err
+	}
 	for _, manifest := range options.Manifests {
 		if _, err := c.Kubectl("apply", "-f", manifest); err != nil {
 			return nil, err
@@ -95,9 +98,6 @@ func (c *Cluster) NewMainspring(ctx context.Context, options MainspringOptions) 
 		User: "system:serviceaccount:" + options.Namespace + ":" + options.ServiceAccount,
 	}
 	if m.Kubeconfig == "" {
-		if err := c.CreateNamespace(ctx, options.Namespace, nil); err != nil {
-			return nil, err
-		}
 		m.Kubeconfig, err = c.ServiceAccountKubeconfig(ctx, options.Namespace, options.ServiceAccount)
 		if err != nil {
 			return nil, err
