@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -176,6 +177,28 @@ TEST(SchedulerConfig, TheSampleIsGood) {
   ASSERT_TRUE(sample.has_value()) << sample.error().message;
   EXPECT_TRUE(warnings(*sample).empty()) << warnings(*sample)[0];
   EXPECT_EQ(sample->queues.size(), 5U);
+}
+
+// The text of `config.yaml` in a ConfigMap of a manifest.
+std::string embedded_config(const char* path) {
+  constexpr std::string_view kIndent = "    ";
+  std::ifstream stream(path);
+  std::string text;
+  bool inside = false;
+  for (std::string line; std::getline(stream, line);) {
+    if (inside && !line.starts_with(kIndent)) break;
+    if (inside) text += line.substr(kIndent.size()) + "\n";
+    inside = inside || line == "  config.yaml: |";
+  }
+  return text;
+}
+
+TEST(SchedulerConfig, TheDeployedOnesAreGood) {
+  const SchedulerConfig bind = good(embedded_config("deploy/bind/scheduler.yaml"));
+  EXPECT_EQ(bind, SchedulerConfig{}) << "it says what holds anyway";
+  const SchedulerConfig shadow = good(embedded_config("deploy/shadow/scheduler.yaml"));
+  EXPECT_EQ(shadow.mode, SchedulerMode::kShadow);
+  EXPECT_EQ(shadow.schedulers, std::vector<std::string>{"default-scheduler"});
 }
 
 TEST(SchedulerConfig, TheReferencePageIsInStep) {
