@@ -27,6 +27,8 @@ enum class FaultKind : uint8_t {
   kJobRemoved,      // its owner deletes the job
   kEvictionStuck,   // the next `count` pods of the job that are asked to stop do not go
   kEvictionFreed,   // those go now
+  kEvictionDone,    // the next `count` pods of the job that are asked to stop end their work first
+  kJobSaved,        // the job saves its work, and says so
 };
 
 // One per value of FaultKind, as written in scenario files.

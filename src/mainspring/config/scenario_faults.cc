@@ -34,6 +34,8 @@ constexpr std::array kKinds = {
     KindRow{kJobRemoved, "job_removed", Target::kJob},
     KindRow{kEvictionStuck, "eviction_stuck", Target::kJob},
     KindRow{kEvictionFreed, "eviction_freed", Target::kJob},
+    KindRow{kEvictionDone, "eviction_done", Target::kJob},
+    KindRow{kJobSaved, "job_saved", Target::kJob},
 };
 
 const KindRow* kind_of(const Section& section) {
@@ -114,7 +116,7 @@ void read_fault(const Section& section, Scenario& scenario) {
   fault.memory_bytes = section.amount("memory");
   const bool counts = row->kind == kNodeGpus || row->kind == kBindRefused ||
                       row->kind == kPodNeverStarts || row->kind == kPodFailed ||
-                      row->kind == kEvictionStuck;
+                      row->kind == kEvictionStuck || row->kind == kEvictionDone;
   if (section.has("count") && !counts) {
     section.report("count", "has no meaning for " + std::string(row->word));
   }

@@ -45,6 +45,8 @@ void FaultInjector::happen(const config::TimedFault& fault) {
     case FaultKind::kJobRemoved:
     case FaultKind::kEvictionStuck:
     case FaultKind::kEvictionFreed:
+    case FaultKind::kEvictionDone:
+    case FaultKind::kJobSaved:
       happen_to_job(fault);
       return;
     default:
@@ -128,6 +130,12 @@ void FaultInjector::happen_to_job(const config::TimedFault& fault) {
       return;
     case FaultKind::kEvictionFreed:
       lives_.let_stops_go(job);
+      return;
+    case FaultKind::kEvictionDone:
+      lives_.finish_stops(job, fault.count);
+      return;
+    case FaultKind::kJobSaved:
+      lives_.save(job);
       return;
     default:
       lives_.remove(job);

@@ -23,13 +23,17 @@ enum Column : size_t {
   kQueue,
   kPriority,
   kMinPods,
+  kTenant,
+  kCheckpointSeconds,
+  kRestartSeconds,
   kColumnCount,
 };
 
 constexpr std::string_view kColumnNames[] = {
-    "job_id",    "submit_seconds",   "duration_seconds", "pods",      "gpus_per_pod",
-    "gpu_milli", "gpu_memory_bytes", "gpu_models",       "cpu_milli", "memory_bytes",
-    "queue",     "priority",         "min_pods"};
+    "job_id",         "submit_seconds",   "duration_seconds", "pods",      "gpus_per_pod",
+    "gpu_milli",      "gpu_memory_bytes", "gpu_models",       "cpu_milli", "memory_bytes",
+    "queue",          "priority",         "min_pods",         "tenant",    "checkpoint_seconds",
+    "restart_seconds"};
 static_assert(std::size(kColumnNames) == kColumnCount);
 
 constexpr size_t kRequiredColumns = 3;  // the first ones
@@ -105,11 +109,14 @@ void JobCsvReader::read_amounts(JobRow& job) {
   read_amount(kCpuMilli, kCpu, job.cpu_milli);
   read_amount(kMemoryBytes, kBytes, job.memory_bytes);
   read_amount(kPriority, kSignedPriority, job.priority);
+  read_amount(kCheckpointSeconds, kSeconds, job.checkpoint_seconds);
+  read_amount(kRestartSeconds, kSeconds, job.restart_seconds);
 }
 
 void JobCsvReader::read_names(JobRow& job) {
   job.job_id = text(kJobId);
   job.queue = text(kQueue);
+  job.tenant = text(kTenant);
   std::string_view rest = text(kGpuModels);
   while (!rest.empty()) {
     const size_t bar = std::min(rest.find('|'), rest.size());

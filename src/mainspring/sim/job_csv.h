@@ -30,6 +30,9 @@ namespace mainspring::sim {
 //   queue             empty     the scenario's default queue
 //   priority          0         may be negative
 //   min_pods          pods      how many must run together
+//   tenant            empty     who submits it
+//   checkpoint_seconds  0       it saves its work so often; 0: never
+//   restart_seconds   0         what being stopped costs it besides the work not saved
 //
 // An empty field of an optional column means the default. A column with another name is an error.
 struct JobRow {
@@ -46,6 +49,9 @@ struct JobRow {
   int64_t memory_bytes = 0;
   std::string queue;
   int64_t priority = 0;
+  std::string tenant;
+  int64_t checkpoint_seconds = 0;
+  int64_t restart_seconds = 0;
 };
 
 // Streams the jobs of a file, plain or gzip; only the ids seen are kept. A row that cannot be used
@@ -67,7 +73,7 @@ class JobCsvReader {
     std::string message;
   };
   // Where each known column stands; nothing for an absent one.
-  static constexpr size_t kColumns = 13;
+  static constexpr size_t kColumns = 16;
   using Positions = std::vector<std::optional<size_t>>;
 
   JobCsvReader(CsvReader csv, Positions positions)

@@ -53,6 +53,20 @@ TEST(JobCsv, ReadsAFullRowInAnyColumnOrder) {
   EXPECT_EQ(job.queue, "red");
 }
 
+TEST(JobCsv, ReadsWhoSubmitsAndWhatAStopCosts) {
+  const ReadAll all = read_all(
+      "job_id,submit_seconds,duration_seconds,tenant,checkpoint_seconds,restart_seconds\n"
+      "a,0,1,blue,900,600\nb,0,1,,,\n");
+  ASSERT_EQ(all.jobs.size(), 2U) << all.tally.summary();
+  EXPECT_EQ(all.jobs[0].tenant, "blue");
+  EXPECT_EQ(all.jobs[0].checkpoint_seconds, 900);
+  EXPECT_EQ(all.jobs[0].restart_seconds, 600);
+  EXPECT_EQ(all.jobs[1].tenant, "");
+  EXPECT_EQ(all.jobs[1].checkpoint_seconds, 0);
+  EXPECT_EQ(all.jobs[1].restart_seconds, 0);
+  EXPECT_EQ(reason_of(",checkpoint_seconds", ",-1"), "checkpoint_seconds negative");
+}
+
 TEST(JobCsv, FillsDefaults) {
   const ReadAll all = read_all(
       "job_id,submit_seconds,duration_seconds,pods,gpu_milli,gpu_memory_bytes\n"

@@ -208,9 +208,17 @@ int64_t PodLives::running_milli(const Life& job) const {
 
 base::Duration PodLives::saved_by_now(const Life& job) const {
   const base::Duration interval = job.spec.checkpoint_interval;
-  if (interval.ms <= 0 || agenda_.now() <= job.works_since) return job.saved;
+  const base::Duration kept = std::max(job.saved, job.told);
+  if (interval.ms <= 0 || agenda_.now() <= job.works_since) return kept;
   const int64_t worked_ms = (agenda_.now() - job.works_since).ms;
-  return base::Duration{job.saved.ms + worked_ms / interval.ms * interval.ms};
+  return std::max(kept, base::Duration{job.saved.ms + worked_ms / interval.ms * interval.ms});
+}
+
+void PodLives::save(uint32_t number) {
+  Life& job = jobs_[number];
+  if (!job.minimum_runs || agenda_.now() <= job.works_since) return;
+  job.told = base::Duration{job.saved.ms + (agenda_.now() - job.works_since).ms};
+  delivery_.send(model::JobCheckpointed{job.spec.id}, order_of_job(job.spec.id));
 }
 
 void PodLives::begin_work(uint32_t number) {
@@ -347,9 +355,14 @@ void PodLives::stop(uint32_t number, PodEnd how) {
       return;
     case WorldPhase::kStarting:
     case WorldPhase::kRunning: {
-      if (pod.phase == WorldPhase::kRunning) --jobs_[pod.job].running;
+      Life& job = jobs_[pod.job];
+      if (pod.phase == WorldPhase::kRunning) --job.running;
       pod.phase = WorldPhase::kStopping;
       pod.end = how;
+      if (how == PodEnd::kLost && job.done_next > 0) {
+        --job.done_next;
+        pod.end = PodEnd::kSucceeded;
+      }
       delivery_.send(model::PodStopping{pod.id, pod.incarnation}, {});
       settle(pod.job);
       if (jobs_[pod.job].stuck_next > 0) {

@@ -61,6 +61,10 @@ class PodLives {
   // The next `count` pods of the job that are asked to stop do not go until they are let go.
   void hold_stops(uint32_t job, int64_t count) { jobs_[job].stuck_next += count; }
   void let_stops_go(uint32_t job);
+  // The next `count` pods of the job that are asked to stop succeed while they do.
+  void finish_stops(uint32_t job, int64_t count) { jobs_[job].done_next += count; }
+  // The job saves its work now, besides every `checkpoint_interval`, and tells of it.
+  void save(uint32_t job);
   void remove(uint32_t job);
 
   // --- Reading ---
@@ -88,6 +92,8 @@ class PodLives {
     int64_t refuse_next = 0;
     int64_t stall_next = 0;
     int64_t stuck_next = 0;
+    int64_t done_next = 0;
+    base::Duration told;  // of its work, what it saved when it said so
     bool over = false;
   };
 

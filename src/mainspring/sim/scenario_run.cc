@@ -15,6 +15,9 @@ config::ScenarioJob job_of(const JobRow& row) {
   config::ScenarioJob job{.name = row.job_id, .run = base::seconds(row.duration_seconds)};
   job.spec.id = row.job_id;
   if (!row.queue.empty()) job.spec.queue = row.queue;
+  job.spec.tenant = row.tenant;
+  job.spec.checkpoint_interval = base::seconds(row.checkpoint_seconds);
+  job.spec.restart_time = base::seconds(row.restart_seconds);
   job.spec.priority = static_cast<int32_t>(row.priority);
   job.spec.submitted_at = base::Instant{row.submit_seconds * 1000};
   job.spec.expected_run = base::seconds(row.duration_seconds);
