@@ -27,11 +27,11 @@ build: configured ## build build/release/mainspring (the default)
 demo: build ## a busy day on a generated cluster of 512 nodes x 8 GPUs, with reasons
 	@$(PROGRAM) demo
 
-test: configured ## build everything, run all tests, sanitized twins of the rooms included
+test: configured controlplane ## build everything, run all tests, on a real Kubernetes included
 	@cmake --build --preset release --parallel $(JOBS)
 	@$(call ctest,release) --label-exclude '^long$$'
 
-test-long: configured ## the same without sampling: every small world, every long scenario
+test-long: configured controlplane ## the same without sampling: every small world and scenario
 	@cmake --build --preset release --parallel $(JOBS)
 	@MAINSPRING_LONG=1 $(call ctest,release) --timeout 36000
 

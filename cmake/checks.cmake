@@ -36,3 +36,18 @@ if(TARGET mainspring)
                                                  ${MAINSPRING_TEST_ENVIRONMENT})
   endforeach()
 endif()
+
+# The tests on a real control plane, with the program that is shipped. `make controlplane` builds
+# what they start; where it has not, they do it themselves.
+if(MAINSPRING_SANITIZED_TWINS AND TARGET mainspring)
+  foreach(package IN ITEMS e2e feasibility)
+    string(REPLACE "e2e" "." folder ${package})
+    add_test(
+      NAME kube.${package}
+      COMMAND ${PROJECT_SOURCE_DIR}/tools/go test -count=1 -timeout 60m ./${folder}
+      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/tests/e2e)
+    set_tests_properties(
+      kube.${package} PROPERTIES LABELS kube PROCESSORS 2 TIMEOUT 3600
+                                 ENVIRONMENT ${MAINSPRING_TEST_ENVIRONMENT})
+  endforeach()
+endif()
