@@ -47,7 +47,7 @@ if(MAINSPRING_SANITIZED_TWINS AND TARGET mainspring)
       COMMAND ${PROJECT_SOURCE_DIR}/tools/go test -count=1 -timeout 60m ./${folder}
       WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/tests/e2e)
     set_tests_properties(
-      kube.${package} PROPERTIES LABELS kube PROCESSORS 2 TIMEOUT 3600
+      kube.${package} PROPERTIES LABELS e2e PROCESSORS 2 TIMEOUT 3600
                                  ENVIRONMENT ${MAINSPRING_TEST_ENVIRONMENT})
   endforeach()
 endif()
