@@ -308,5 +308,28 @@ TEST_F(CheckerDisplaceTest, FirmWorkBeyondTheQuota) {
   EXPECT_EQ(judged(bind, Rule::kQueueQuota), 1);
 }
 
+// Half of the half that all have: two of eight devices.
+TEST_F(CheckerDisplaceTest, FirmWorkBeyondAQuotaInPercent) {
+  for (const char* name : {"n2", "n3"}) apply(model::NodeChanged{node_of(name)});
+  model::QueueSpec all{.name = "all"};
+  all.resources = {{.name = "gpu", .quota_ppm = 500'000}};
+  model::QueueSpec other{.name = "other", .parent = "all"};
+  other.resources = {{.name = "gpu", .quota_ppm = 500'000}};
+  for (const model::QueueSpec& queue : {all, other}) apply(model::QueueChanged{queue});
+  for (const std::string id : {"firm", "more"}) {
+    model::JobSpec job = job_of(id, "other", id == "firm" ? 2 : 1, 0);
+    job.preemptible = false;
+    apply(model::JobChanged{job});
+  }
+  const model::Bind within{"firm", {{"firm-0", 0, "n2", {"g0"}}, {"firm-1", 0, "n2", {"g1"}}}};
+  EXPECT_EQ(judged(within, Rule::kQueueQuota), 0);
+  EXPECT_EQ(judged(model::Bind{"more", {{"more-0", 0, "n3", {"g0"}}}}, Rule::kQueueQuota), 1);
+  // A device that fails is owned by nobody.
+  apply(model::GpuSampled{.node = "n3", .gpu = "g1", .healthy = false});
+  apply(model::PodGone{"more-0", 0, model::PodEnd::kLost});
+  apply(model::PodGone{"firm-0", 0, model::PodEnd::kLost});
+  EXPECT_EQ(judged(model::Bind{"more", {{"more-0", 1, "n3", {"g0"}}}}, Rule::kQueueQuota), 1);
+}
+
 }  // namespace
 }  // namespace mainspring::sim

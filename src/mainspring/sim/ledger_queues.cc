@@ -11,6 +11,8 @@ namespace {
 
 using Amounts = std::map<std::string, int64_t>;
 
+constexpr int64_t kWholePpm = 1'000'000;
+
 struct Use {
   Amounts held;
   Amounts stopping;
@@ -67,7 +69,36 @@ void for_each_place(const Ledger& ledger, const Visit& visit) {
 }
 
 bool says_anything(const model::QueueResource& resource, bool preemptible) {
-  return resource.limit != model::kUnlimited || (!preemptible && resource.quota_ppm == 0);
+  return resource.limit != model::kUnlimited || !preemptible;
+}
+
+// What there is, cordoned or not.
+int64_t capacity_of(const Ledger& ledger, const std::string& resource) {
+  int64_t sum = 0;
+  for (const auto& [name, node] : ledger.nodes()) {
+    if (!node.listed || !node.spec.ready) continue;
+    if (resource == "cpu") sum += node.spec.allocatable[model::Resource::kCpuMilli];
+    if (resource == "memory") sum += node.spec.allocatable[model::Resource::kMemoryBytes];
+    for (const LedgerDevice& device : node.devices) {
+      if (!device.present || !device.spec.healthy) continue;
+      if (resource != "gpu" && resource != "gpu:" + device.spec.model) continue;
+      sum += model::kWholeGpuMilli;
+    }
+  }
+  return sum;
+}
+
+// A part is one of the parent's quota, and of the cluster for a root; what a parent does not name
+// it has no quota of.
+int64_t quota_of(const Ledger& ledger, const model::QueueSpec& queue, const std::string& resource) {
+  const auto named = std::ranges::find(queue.resources, resource, &model::QueueResource::name);
+  if (named == queue.resources.end()) return 0;
+  if (named->quota_ppm == 0) return named->quota;
+  int64_t whole = model::kUnlimited;
+  const auto parent = ledger.queues().find(queue.parent);
+  if (parent != ledger.queues().end()) whole = quota_of(ledger, parent->second, resource);
+  if (whole == model::kUnlimited) whole = capacity_of(ledger, resource);
+  return static_cast<int64_t>(static_cast<__int128>(whole) * named->quota_ppm / kWholePpm);
 }
 
 }  // namespace
@@ -106,10 +137,11 @@ std::vector<QueueExcess> queue_excesses(const Ledger& ledger, const model::JobSp
       if (resource.limit != model::kUnlimited && held > resource.limit) {
         excesses.push_back({name, resource.name, false, held, resource.limit});
       }
-      const bool told = !job.preemptible && resource.quota_ppm == 0;
+      if (job.preemptible) continue;
+      const int64_t quota = quota_of(ledger, ledger.queues().at(name), resource.name);
       const int64_t firm = use.firm[resource.name];
-      if (told && resource.quota != model::kUnlimited && firm > resource.quota) {
-        excesses.push_back({name, resource.name, true, firm, resource.quota});
+      if (quota != model::kUnlimited && firm > quota) {
+        excesses.push_back({name, resource.name, true, firm, quota});
       }
     }
   }
@@ -120,16 +152,17 @@ bool is_beyond_quota(const Ledger& ledger, const model::JobSpec& job) {
   const auto queue = ledger.queues().find(job.queue);
   if (queue == ledger.queues().end()) return false;
   const auto gpu = std::ranges::find(queue->second.resources, "gpu", &model::QueueResource::name);
-  if (gpu == queue->second.resources.end() || gpu->quota_ppm != 0) return false;
+  if (gpu == queue->second.resources.end()) return false;
+  const int64_t quota = quota_of(ledger, queue->second, "gpu");
   const auto asks = [&](const model::PodSpec& pod) { return job.shapes[pod.shape].gpu.count > 0; };
-  if (gpu->quota == model::kUnlimited || std::ranges::none_of(job.pods, asks)) return false;
+  if (quota == model::kUnlimited || std::ranges::none_of(job.pods, asks)) return false;
   Amounts held;
   for_each_place(
       ledger, [&](const model::JobSpec& spec, const LedgerNode& node, const model::PodShape& shape,
                   const std::vector<std::string>& gpus, bool stopping) {
         if (spec.queue == job.queue && !stopping) add(held, node, shape, gpus);
       });
-  return held["gpu"] >= gpu->quota;
+  return held["gpu"] >= quota;
 }
 
 }  // namespace mainspring::sim

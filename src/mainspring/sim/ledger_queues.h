@@ -7,8 +7,7 @@
 
 #include "mainspring/sim/ledger.h"
 
-// What queues use by the checker's books, against what they may. Amounts that a queue gives in
-// percent are not looked at.
+// What queues use by the checker's books, against what they may.
 
 namespace mainspring::sim {
 
