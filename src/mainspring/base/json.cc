@@ -259,7 +259,7 @@ class Builder {
   bool on_key(bj::string_view part, size_t, bj::error_code& error) {
     text_.append(part.data(), part.size());
     Frame& frame = frames_.back();
-    if (!frame.keys.insert(text_).second) {
+    if (!is_new(frame, text_)) {
       return refuse("the key \"" + text_ + "\" comes twice in one object", error);
     }
     frame.key = std::exchange(text_, {});
@@ -306,8 +306,21 @@ class Builder {
   struct Frame {
     Json value;
     std::string key;
-    std::set<std::string> keys;
+    std::set<std::string> keys;  // of an object that has many
   };
+
+  // Most objects have few members: to look at each is cheaper than to keep a set.
+  static bool is_new(Frame& frame, const std::string& key) {
+    constexpr size_t kFew = 16;
+    const Json::Object& members = frame.value.as_object();
+    if (members.size() < kFew) {
+      return std::ranges::find(members, key, &JsonMember::key) == members.end();
+    }
+    if (frame.keys.empty()) {
+      for (const JsonMember& member : members) frame.keys.insert(member.key);
+    }
+    return frame.keys.insert(key).second;
+  }
 
   bool refuse(std::string why, bj::error_code& error) {
     refusal = std::move(why);

@@ -246,6 +246,8 @@ class CurlTransport final : public Transport {
     const auto found = running_.find(exchange.easy);
     MAINSPRING_CHECK(found != running_.end(), "an exchange ends twice");
     curl_multi_remove_handle(multi_, exchange.easy);
+    // A later handle may get the same address.
+    std::erase_if(ended_, [&](const auto& end) { return end.first == exchange.easy; });
     std::unique_ptr<Exchange> owned = std::move(found->second);
     running_.erase(found);
     if (owned->sink != nullptr) {
@@ -328,11 +330,9 @@ class CurlTransport final : public Transport {
   }
 
   void tell_ends() {
-    auto ended = std::exchange(ended_, {});
-    for (const auto& [easy, code] : ended) {
-      const auto found = running_.find(easy);
-      if (found == running_.end()) continue;  // closed by a callback since
-      Exchange& exchange = *found->second;
+    while (!ended_.empty()) {
+      const auto [easy, code] = ended_.front();
+      Exchange& exchange = *running_.at(easy);
       if (exchange.sink != nullptr) {
         end_stream(exchange, code);
       } else {

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "mainspring/kube/managed_fields.h"
+
 namespace mainspring::kube {
 namespace {
 
@@ -105,6 +107,24 @@ TEST(LineStreamTest, LongLinesAreRefusedAndReadersMayStop) {
   EXPECT_TRUE(lines.feed("12345", stop));
   EXPECT_FALSE(lines.feed("6", stop));
   EXPECT_TRUE(lines.feed("a\nb\nc", stop));
+}
+
+TEST(ManagedFieldsTest, OnlyTheMemberGoes) {
+  const std::pair<std::string, std::string> cases[] = {
+      {R"({"a":1})", R"({"a":1})"},
+      {R"({"managedFields":[],"a":1})", R"({"managedFields":0,"a":1})"},
+      {R"({"m":{"managedFields":[{"x":"]}\"\\"},[]]},"n":{"managedFields":[1]}})",
+       R"({"m":{"managedFields":0},"n":{"managedFields":0}})"},
+      {R"({"text":"{\"managedFields\":[1]}"})", R"({"text":"{\"managedFields\":[1]}"})"},
+      {R"({"x\"managedFields":[1]})", R"({"x\"managedFields":[1]})"},
+      {R"({"managedFields":7})", R"({"managedFields":7})"},
+      {R"({"managedFields":[)", R"({"managedFields":[)"},
+      {"", ""},
+  };
+  std::string kept;
+  for (const auto& [text, expected] : cases) {
+    EXPECT_EQ(without_managed_fields(text, kept), expected);
+  }
 }
 
 }  // namespace

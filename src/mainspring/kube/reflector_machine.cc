@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mainspring/base/check.h"
+#include "mainspring/kube/managed_fields.h"
 #include "mainspring/kube/query_text.h"
 
 namespace mainspring::kube {
@@ -209,7 +210,7 @@ void ReflectorMachine::on_end(const base::Status& how) {
 }
 
 void ReflectorMachine::take_item(std::string_view text) {
-  const auto object = base::parse_json(text);
+  const auto object = base::parse_json(without_managed_fields(text, scratch_));
   const base::Status put =
       object ? store_.put(*object) : base::Status(tl::unexpected<base::Error>(object.error()));
   if (!object) store_.lost_item();
@@ -291,7 +292,7 @@ void ReflectorMachine::tell_synced() {
 }
 
 bool ReflectorMachine::take_line(std::string_view line) {
-  const auto event = base::parse_json(line);
+  const auto event = base::parse_json(without_managed_fields(line, scratch_));
   const Json* object = event ? event->find("object") : nullptr;
   if (object != nullptr) return take_event(text_of(event->find("type")), *object);
   ++counters_.decode_errors;

@@ -147,6 +147,7 @@ class ReflectorMachine final : private StreamSink {
   uint64_t events_of_stream_ = 0;
   std::unique_ptr<ListStream> list_;
   LineStream lines_;
+  std::string scratch_;
 
   base::Duration back_off_{0};
   base::Instant backed_off_at_;
