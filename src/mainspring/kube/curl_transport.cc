@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -21,6 +22,7 @@
 namespace mainspring::kube {
 namespace {
 
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 constexpr long kStreamBufferBytes = 65'536;
 
 int64_t steady_ms() {
@@ -111,6 +113,7 @@ class CurlTransport final : public Transport {
 
   void send(HttpRequest request, OnReply on_reply) override {
     const int64_t deadline = steady_ms() + request.timeout.ms;
+    first_waiting_deadline_ms_ = std::min(first_waiting_deadline_ms_, deadline);
     waiting_.push_back({std::move(request), std::move(on_reply), deadline});
   }
 
@@ -289,8 +292,7 @@ class CurlTransport final : public Transport {
   [[nodiscard]] int64_t earliest_deadline(int64_t until_ms) const {
     for (const auto& [id, exchange] : streams_)
       until_ms = std::min(until_ms, exchange->deadline_ms);
-    for (const Waiting& request : waiting_) until_ms = std::min(until_ms, request.deadline_ms);
-    return until_ms;
+    return waiting_.empty() ? until_ms : std::min(until_ms, first_waiting_deadline_ms_);
   }
 
   // A callback may close any stream, so each is looked up anew.
@@ -394,15 +396,20 @@ class CurlTransport final : public Transport {
       if (exchange->deadline_ms <= now) silent.push_back(id);
     }
     for (const StreamId id : silent) break_stream(id, "nothing came for too long");
+    if (first_waiting_deadline_ms_ > now) return;
+    first_waiting_deadline_ms_ = kNever;
     std::vector<Waiting> late;
-    for (auto at = waiting_.begin(); at != waiting_.end();) {
-      if (at->deadline_ms > now) {
-        ++at;
+    std::deque<Waiting> others;
+    for (Waiting& request : waiting_) {
+      const bool is_late = request.deadline_ms <= now;
+      if (is_late) {
+        late.push_back(std::move(request));
         continue;
       }
-      late.push_back(std::move(*at));
-      at = waiting_.erase(at);
+      first_waiting_deadline_ms_ = std::min(first_waiting_deadline_ms_, request.deadline_ms);
+      others.push_back(std::move(request));
     }
+    waiting_ = std::move(others);
     for (Waiting& request : late) {
       request.on_reply(base::failure(base::ErrorCode::kUnavailable,
                                      name_of(request.request) + ": no connection became free"));
@@ -449,6 +456,7 @@ class CurlTransport final : public Transport {
   std::map<StreamId, Exchange*> streams_;
   std::vector<std::unique_ptr<Exchange>> spare_;
   std::deque<Waiting> waiting_;
+  int64_t first_waiting_deadline_ms_ = kNever;  // or earlier: those that were sent leave it behind
   std::vector<std::pair<CURL*, CURLcode>> ended_;
   std::atomic<bool> woken_ = false;
   size_t busy_ = 0;  // requests that libcurl has
