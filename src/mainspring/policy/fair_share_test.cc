@@ -110,6 +110,7 @@ TEST(FairShareTest, LimitsHoldAgainstQuotaAndWeight) {
 TEST(FairShareTest, ExtremesDoNotOverflow) {
   std::vector<Sharer> sharers(1000, sharer("", kUnlimited, kTotalMax, kShiftedWeightMax));
   std::vector<std::string> names;
+  names.reserve(sharers.size());
   for (size_t i = 0; i < sharers.size(); ++i) names.push_back(std::to_string(i));
   for (size_t i = 0; i < sharers.size(); ++i) sharers[i].name = names[i];
   for (const int64_t quota : {kUnlimited, kTotalMax, int64_t{0}}) {
@@ -192,6 +193,7 @@ RC_GTEST_PROP(FairShareProperty, DoesNotDependOnTheOrder, (uint64_t seed)) {
   std::iota(order.begin(), order.end(), size_t{0});
   base::Rng(seed + 1).shuffle(order);
   std::vector<Sharer> shuffled;
+  shuffled.reserve(order.size());
   for (const size_t i : order) shuffled.push_back(drawn.sharers[i]);
   const Shares others = divide(drawn.amount, shuffled, drawn.unit);
   for (size_t i = 0; i < order.size(); ++i) RC_ASSERT(others[i] == shares[order[i]]);
