@@ -442,6 +442,7 @@ class CurlTransport final : public Transport {
     spare_.clear();
     ++generation_;
     std::vector<StreamId> open;
+    open.reserve(streams_.size());
     for (const auto& [id, exchange] : streams_) open.push_back(id);
     for (const StreamId id : open) break_stream(id, "the certificates have changed");
   }

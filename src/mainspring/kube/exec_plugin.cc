@@ -64,7 +64,10 @@ class Child {
     words.insert(words.end(), plugin.arguments.begin(), plugin.arguments.end());
     std::vector<std::string> variables = {"KUBERNETES_EXEC_INFO=" + exec_info};
     for (const auto& [name, value] : plugin.environment) {
-      if (name != "KUBERNETES_EXEC_INFO") variables.push_back(name + "=" + value);
+      if (name == "KUBERNETES_EXEC_INFO") continue;
+      std::string& variable = variables.emplace_back(name);
+      variable += '=';
+      variable += value;
     }
     std::vector<char*> argv = pointers(words);
     std::vector<char*> envp = pointers(variables);
@@ -110,6 +113,7 @@ class Child {
  private:
   static std::vector<char*> pointers(std::vector<std::string>& texts) {
     std::vector<char*> all;
+    all.reserve(texts.size() + 1);
     for (std::string& text : texts) all.push_back(text.data());
     all.push_back(nullptr);
     return all;

@@ -338,14 +338,13 @@ void ReflectorMachine::take_error(const Json& status) {
   const std::string why = "watch: " + std::to_string(refusal.code) + " " + refusal.message;
   const bool first = events_of_stream_ == 1;
   drop_stream();
-  if (refusal.code == 410 && !first) {
-    expired(why);
-  } else if (refusal.code == 429) {
-    back_off(Doing::kWatching, why, refusal.retry_after);
-  } else if (refusal.code == 410 && failures_in_row_++ == 0) {
+  // One that has expired at its very beginning, again and again, must not become a tight loop.
+  const bool at_once = refusal.code == 410 && (!first || failures_in_row_++ == 0);
+  if (at_once) {
     expired(why);
   } else {
-    back_off(Doing::kListing, why, refusal.retry_after);
+    const bool same_again = refusal.code == 429;
+    back_off(same_again ? Doing::kWatching : Doing::kListing, why, refusal.retry_after);
   }
 }
 
