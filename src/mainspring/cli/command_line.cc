@@ -87,6 +87,7 @@ int run_command_line(std::span<const char* const> arguments) {
   app.footer(kFooter);
   app.require_subcommand(0, 1);
   Action action;
+  add_scheduler(app, action);
   add_simulate(app, action);
   add_explain(app, action);
   add_audit(app, action);

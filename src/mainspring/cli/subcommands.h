@@ -21,6 +21,7 @@ void add_explain(CLI::App& app, Action& action);
 void add_audit(CLI::App& app, Action& action);
 void add_shares(CLI::App& app, Action& action);
 void add_priority(CLI::App& app, Action& action);
+void add_scheduler(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_demo(CLI::App& app, Action& action);
 void add_version(CLI::App& app, Action& action);
