@@ -354,9 +354,7 @@ TEST(ReflectorOnSocketsTest, ComesThroughAllFaults) {
     if (watch == 2) connection.fall_silent();
     if (watch == 3) connection.chunk(R"({"type":"DELETED","object":)" + item("a") + "}\n{\"ty");
     if (watch == 4) connection.chunk("<html>bad gateway</html>\n");
-    if (watch == 5)
-      connection.chunk(R"({"type":"ERROR","object":{"code":410}})"
-                       "\n");
+    if (watch == 5) connection.chunk("{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n");
     if (watch <= 5) return;
     connection.chunk(R"({"type":"ADDED","object":)" + item("end") + "}\n");
     connection.fall_silent();
