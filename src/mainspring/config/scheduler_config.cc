@@ -59,7 +59,7 @@ void read_schedulers(const Section& file, SchedulerConfig& config) {
     if (!is_object_name(name, true)) {
       file.reading().report(list.items[i], path + not_an_object_name(name));
     } else if (!seen.insert(name).second) {
-      file.reading().report(list.items[i], path + "'" + name + "' is named twice");
+      file.reading().report(list.items[i], path + describe(list.items[i]) + " is named twice");
     }
   }
 }

@@ -67,7 +67,12 @@ std::string get(int port, const std::string& target, const std::string& headers 
 
 HttpAnswer echo(const HttpQuestion& question) {
   std::string text = question.method + " " + question.path;
-  for (const auto& [name, value] : question.query) text += " " + name + "=" + value;
+  for (const auto& [name, value] : question.query) {
+    text += ' ';
+    text += name;
+    text += '=';
+    text += value;
+  }
   return {.body = text};
 }
 
@@ -134,6 +139,7 @@ TEST_F(Running, ManyRangesDoNotMultiplyTheAnswer) {
 TEST_F(Running, WhoIsSlowIsCutOffAndOthersAreServed) {
   start({.threads = 2, .connections_waiting = 2, .connection_ms_max = 300});
   std::vector<std::unique_ptr<RawClient>> slow;
+  slow.reserve(6);
   for (int i = 0; i < 6; ++i) {
     slow.push_back(std::make_unique<RawClient>(port_));
     slow.back()->send("GET /echo HTTP/1.1\r\n");
@@ -146,6 +152,7 @@ TEST_F(Running, ManyAtOnce) {
   start({.threads = 3, .connections_waiting = 1});
   std::atomic<int> good = 0;
   std::vector<std::thread> clients;
+  clients.reserve(8);
   for (int i = 0; i < 8; ++i) {
     clients.emplace_back([&] {
       for (int n = 0; n < 20; ++n) {
