@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "mainspring/engine/promise_watch.h"
 #include "mainspring/model/cluster_state.h"
 #include "mainspring/model/placer.h"
 #include "mainspring/model/plan.h"
@@ -47,6 +48,7 @@ struct CycleCounts {
   int64_t pods_bound = 0;
   int64_t rooms_sought = 0;
   int64_t jobs_displaced = 0;
+  int64_t promises_asked = 0;
 };
 
 class Engine {
@@ -75,6 +77,8 @@ class Engine {
 
   void expire(model::ClusterState& state, base::Instant now, model::Plan& plan);
   void redeem(model::ClusterState& state, base::Instant now, model::Plan& plan);
+  // Whether the places that are promised to the job can be taken.
+  bool may_redeem(const model::ClusterState& state, model::JobIx job);
   void end_promise(model::ClusterState& state, model::JobIx job, base::Instant now,
                    model::Plan& plan);
   void repair(model::ClusterState& state, base::Instant now, model::Plan& plan);
@@ -109,6 +113,7 @@ class Engine {
   std::unique_ptr<placement::GangSearch> search_;
   policy::JobQueue queue_;
   policy::QueueShares shares_;
+  PromiseWatch promises_;
   std::optional<policy::Room> stop_others(model::ClusterState& state, model::JobIx job,
                                           const policy::Rights& rights, base::Instant now,
                                           policy::Refusal& refusal);

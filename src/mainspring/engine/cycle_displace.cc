@@ -42,7 +42,18 @@ bool some_queue_holds_too_much(const ClusterState& state, const policy::QueueSha
 
 }  // namespace
 
+bool Engine::may_redeem(const ClusterState& state, JobIx index) {
+  const model::Job& job = state.job(index);
+  if (job.promise_broken || job.releasing || !promises_.worth_asking(state, index)) return false;
+  ++counts_.promises_asked;
+  // A job that moves waits until the last of its old pods is gone.
+  if (state.promise_clear(index)) return policy::within_limits(state, shares_, index);
+  promises_.found_blocked(index);
+  return false;
+}
+
 void Engine::redeem(ClusterState& state, Instant now, Plan& plan) {
+  promises_.catch_up(state);
   std::vector<std::pair<Instant, uint32_t>> promised(queue_.promised().begin(),
                                                      queue_.promised().end());
   // Slots differ after a restart; ids do not.
@@ -53,10 +64,7 @@ void Engine::redeem(ClusterState& state, Instant now, Plan& plan) {
   for (const auto& [until, slot] : promised) {
     const JobIx index = state.job_index(slot);
     const model::Job& job = state.job(index);
-    // A job that moves waits until the last of its old pods is gone.
-    const bool clear = !job.promise_broken && !job.releasing && state.promise_clear(index) &&
-                       policy::within_limits(state, shares_, index);
-    if (!clear) {
+    if (!may_redeem(state, index)) {
       if (job.promise_broken || until <= now) end_promise(state, index, now, plan);
       continue;
     }

@@ -129,6 +129,25 @@ TEST_F(DisplaceTest, APlaceIsHeldForWhomItWasFreed) {
   EXPECT_EQ(bound(cycle()), Names{"high"});
 }
 
+TEST_F(DisplaceTest, OnlyPromisesOfWhichAPlaceChangedAreAskedFor) {
+  for (const char* node : {"n1", "n2", "n3"}) {
+    add_node(node, 8);
+    submit(job(std::string("low-") + node, "q", 1, 8));
+  }
+  std::vector<Plan> plans;
+  for (const char* id : {"high-1", "high-2", "high-3"}) {
+    plans.push_back(submit(job(id, "q", 1, 8, 10)));
+    ASSERT_NE(displaced(plans.back()), nullptr);
+  }
+  cycle();  // what the search for room tried on the nodes counts as a change
+  wait(1);
+  cycle();
+  EXPECT_EQ(engine_.last_cycle().promises_asked, 0);
+  stop(plans[1]);
+  EXPECT_EQ(bound(cycle()), Names{"high-2"});
+  EXPECT_EQ(engine_.last_cycle().promises_asked, 1);
+}
+
 TEST_F(DisplaceTest, OnlyFromWhoHoldsTooMuchAndOnlyUpToOnesShare) {
   add_node("n", 8);
   add_queue("owner", 4);

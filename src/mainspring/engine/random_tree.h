@@ -133,7 +133,7 @@ class RandomTree {
     queue.priority = static_cast<int32_t>(rng_.below(2));
     const int64_t fair = capacity_ * 1000 / (level == 1 ? 3 : 9 * static_cast<int64_t>(level));
     model::QueueResource gpu{.name = "gpu", .quota = rng_.between(0, 2 * fair / 1000) * 1000};
-    gpu.weight = rng_.between(0, 3);
+    gpu.weight = rng_.between(1, 3);
     if (rng_.chance(1, 6)) gpu.limit = gpu.quota + 4000;
     queue.resources.push_back(gpu);
     if (!facts_.large) return queue;

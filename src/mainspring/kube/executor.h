@@ -70,6 +70,8 @@ class Executor {
 
   // From now on nothing new is written; bindings that were not sent are refused.
   void stand_down();
+  // It leads again.
+  void stand_up() { standing_down_ = false; }
   [[nodiscard]] bool binding() const { return !binds_.empty() || binds_in_flight_ > 0; }
   [[nodiscard]] bool idle() const {
     return !binding() && evictions_.empty() && evictions_in_flight_ == 0;

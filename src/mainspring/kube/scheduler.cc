@@ -253,7 +253,11 @@ void Scheduler::follow_leadership(Instant now) {
   metrics_.leader.at().set(leads_now ? 1 : 0);
   if (election_ == nullptr) return;
   witness_.say("info", leads_now ? "leads from now on" : "does not lead any more");
-  if (!leads_now) executor_->stand_down();
+  if (leads_now) {
+    executor_->stand_up();
+  } else {
+    executor_->stand_down();
+  }
 }
 
 void Scheduler::flush(Instant now) {
