@@ -117,8 +117,9 @@ struct Totals {
   int64_t displacements = 0;
   int64_t victims = 0;
   int64_t by_rule[4] = {};
-  int64_t minimal = 0;  // sets of victims of which nobody could be left out
-  int64_t later = 0;    // displacements in a later round than the first
+  int64_t minimal = 0;        // sets of victims of which nobody could be left out
+  int64_t later = 0;          // displacements in a later round than the first
+  int64_t after_leaving = 0;  // of these: only since the victims of the round before have left
   int64_t loaded_cases = 0;
 };
 
@@ -189,11 +190,14 @@ class StabilityCase {
       const auto* displace = std::get_if<Displace>(&decision);
       if (displace == nullptr || displace->victims.empty()) continue;
       // A job is moved only where it is free already, so a move may have to wait for one round.
-      const bool allowed = round == 0 || started_before_ || started ||
-                           displace->rule == model::DisplaceRule::kConsolidate;
+      const bool expected = round == 0 || started_before_ || started ||
+                            displace->rule == model::DisplaceRule::kConsolidate;
       totals_.later += round > 0 ? 1 : 0;
-      ASSERT_TRUE(allowed) << displace->job << " displaced " << displace->victims[0].job
-                           << " in a later round after " << after;
+      // Rarely there is a better way only when those who stopped have really left.
+      totals_.after_leaving += expected ? 0 : 1;
+      ASSERT_TRUE(expected || stopped_before_)
+          << displace->job << " displaced " << displace->victims[0].job
+          << " in a later round after " << after;
       ++displacements;
       for (const model::Victim& victim : displace->victims) {
         ++totals_.victims;
@@ -207,6 +211,7 @@ class StabilityCase {
     }
     totals_.displacements += displacements;
     started_before_ = started;
+    stopped_before_ = displacements > 0;
     // Starts in free room may borrow; displacements by themselves lower the potential.
     if (displacements == 0 || started) return;
     const Potential now = potential_of(tree_.state(), tree_.engine().shares(tree_.state()));
@@ -216,6 +221,7 @@ class StabilityCase {
   RandomTree tree_;
   Totals& totals_;
   bool started_before_ = false;
+  bool stopped_before_ = false;
   std::set<std::string> promised_;
 };
 
@@ -245,6 +251,7 @@ TEST_P(Stability, DisplacementComesToRest) {
   EXPECT_EQ(totals.large * 2, totals.cases);
   EXPECT_GT(totals.displacements, totals.cases / 4);
   EXPECT_GT(totals.minimal, totals.cases / 8);
+  EXPECT_LE(totals.after_leaving, totals.cases / 1000);
   for (size_t rule = 0; rule < 3; ++rule) EXPECT_GT(totals.by_rule[rule], totals.cases / 100);
 }
 
