@@ -257,6 +257,23 @@ std::vector<Obstructed> obstructed() {
   two_kinds.requests["amd.com/gpu"] = 1;
   PodObject no_term = gpu_pod("a", 1);
   no_term.impossible_terms = true;
+  PodObject alternatives = gpu_pod("a", 1);
+  alternatives.node_terms.resize(2);
+  PodObject by_field = gpu_pod("a", 1);
+  by_field.node_terms.push_back(
+      {.labels = {}, .fields = {{"metadata.name", model::SelectorOp::kIn, {"n1"}}}});
+  PodObject beside = gpu_pod("a", 1);
+  beside.affinity.resize(1);
+  PodObject apart = gpu_pod("a", 1);
+  apart.anti_affinity.resize(1);
+  PodObject spread = gpu_pod("a", 1);
+  spread.spread.resize(1);
+  PodObject port = gpu_pod("a", 1);
+  port.host_ports.resize(1);
+  PodObject volume = gpu_pod("a", 1);
+  volume.claims = {"data"};
+  PodObject device = gpu_pod("a", 1);
+  device.resource_claims = {"gpu"};
   const auto said = [](std::string_view key, const std::string& value) {
     return annotated(gpu_pod("a", 1), {{key, value}});
   };
@@ -266,6 +283,14 @@ std::vector<Obstructed> obstructed() {
           {"TwoKindsOfGpu", two_kinds, "TwoGpuResources"},
           {"HugeCount", gpu_pod("a", 65), "TooManyGpus"},
           {"NoTerm", no_term, "NodeRequirements"},
+          {"Alternatives", alternatives, "NotPlannedYet"},
+          {"ByField", by_field, "NotPlannedYet"},
+          {"Beside", beside, "NotPlannedYet"},
+          {"Apart", apart, "NotPlannedYet"},
+          {"Spread", spread, "NotPlannedYet"},
+          {"Port", port, "NotPlannedYet"},
+          {"Volume", volume, "NotPlannedYet"},
+          {"Device", device, "NotPlannedYet"},
           {"AcrossNamespaces", member("a", "other/g", "1"), "GroupAcrossNamespaces"},
           {"NoMinimum", said(annotation::kGroup, "g"), "GroupUnclear"},
           {"ZeroMinimum", member("a", "g", "0"), "BadAnnotation"},

@@ -83,6 +83,22 @@ Result<std::optional<uint32_t>> min_count_of(const PodObject& pod, uint32_t size
   return std::optional<uint32_t>(static_cast<uint32_t>((uint64_t{size} * *count + 99) / 100));
 }
 
+// What the pod demands that placement does not look at yet; empty: nothing. Such a pod waits rather
+// than run where it must not.
+std::string not_planned(const PodObject& pod) {
+  if (pod.node_terms.size() > 1) return "node affinity with several alternatives";
+  if (!pod.node_terms.empty() && !pod.node_terms[0].fields.empty()) {
+    return "node affinity by fields";
+  }
+  if (!pod.affinity.empty()) return "required affinity to other pods";
+  if (!pod.anti_affinity.empty()) return "required anti-affinity to other pods";
+  if (!pod.spread.empty()) return "a topology spread constraint (DoNotSchedule)";
+  if (!pod.host_ports.empty()) return "a port of its node";
+  if (!pod.claims.empty()) return "a persistent volume claim";
+  if (!pod.resource_claims.empty()) return "a resource claim (DRA)";
+  return {};
+}
+
 }  // namespace
 
 bool Naming::is_ours(const PodObject& pod) const {
@@ -122,11 +138,16 @@ tl::expected<model::PodShape, Obstacle> shape_of(const PodObject& pod, const Nam
     return obstacle("NodeRequirements",
                     "Cannot start: its required node affinity has no term, which no node meets.");
   }
+  if (const std::string what = not_planned(pod); !what.empty()) {
+    return obstacle("NotPlannedYet",
+                    "Waits: the pod asks for " + what +
+                        ", which this version of Mainspring does not plan; another scheduler can.");
+  }
   shape.gpu.models = split(text_of(pod, annotation::kGpuModel), ',');
   for (const auto& [key, value] : pod.node_selector) {
     shape.node_requirements.push_back({key, model::SelectorOp::kIn, {value}});
   }
-  if (pod.node_terms.size() == 1 && pod.node_terms[0].fields.empty()) {
+  if (!pod.node_terms.empty()) {
     const auto& labels = pod.node_terms[0].labels;
     shape.node_requirements.insert(shape.node_requirements.end(), labels.begin(), labels.end());
   }
