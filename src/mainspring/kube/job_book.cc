@@ -201,6 +201,14 @@ bool JobBook::is_listed(const PodEntry& entry) const {
   return naming_.is_ours(pod) && pod.scheduling_gates == 0 && !pod.meta.deleting;
 }
 
+std::vector<Notice> JobBook::take_notices() {
+  std::vector<Notice> all;
+  for (auto& [pod, obstacle] : std::exchange(notices_, {})) {
+    if (pods_.contains(pod)) all.push_back({pod, std::move(obstacle)});
+  }
+  return all;
+}
+
 void JobBook::note(JobEntry& job, std::optional<Obstacle> obstacle) {
   const bool news = job.obstacle != obstacle;
   job.obstacle = std::move(obstacle);
@@ -209,9 +217,9 @@ void JobBook::note(JobEntry& job, std::optional<Obstacle> obstacle) {
     if (entry.deleted || !entry.object.node_name.empty() || entry.object.finished()) continue;
     if (!naming_.is_ours(entry.object)) continue;
     if (entry.obstacle) {
-      notices_.push_back({member, entry.obstacle});
+      notices_.insert_or_assign(member, entry.obstacle);
     } else if (job.obstacle || news) {
-      notices_.push_back({member, job.obstacle});
+      notices_.insert_or_assign(member, job.obstacle);
     }
   }
 }

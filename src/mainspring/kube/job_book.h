@@ -59,7 +59,8 @@ class JobBook {
   // When an empty group is given up; never if there is none.
   [[nodiscard]] base::Instant next_deadline() const;
 
-  std::vector<Notice> take_notices() { return std::exchange(notices_, {}); }
+  // The latest word on each pod of which there is news.
+  std::vector<Notice> take_notices();
 
   // The object behind a pod of the model, or nullptr.
   [[nodiscard]] const PodObject* find(std::string_view pod_id) const;
@@ -109,7 +110,8 @@ class JobBook {
   void end_job(const std::string& id, const model::ClusterState& state, const Apply& apply);
   void settle_empty(const std::string& id, const model::ClusterState& state, base::Instant now,
                     const Apply& apply);
-  void reshape(PodEntry& entry, const model::ClusterState& state) const;
+  void recount_short(const model::ClusterState& state, base::Instant now, const Apply& apply);
+  void reshape(PodEntry& entry, const model::ClusterState& state);
   tl::expected<model::JobSpec, Obstacle> assemble(const std::string& id, const JobEntry& job) const;
   base::Status add_root(const JobEntry& job, const JobWishes& wishes, model::JobSpec& spec) const;
   [[nodiscard]] uint32_t size_of(const JobEntry& job) const;
@@ -127,7 +129,9 @@ class JobBook {
   std::set<std::string> dirty_jobs_;
   std::set<std::string> dirty_pods_;
   std::set<std::string> empty_jobs_;
-  std::vector<Notice> notices_;
+  std::map<std::string, std::optional<Obstacle>> notices_;  // by pod
+  std::map<std::string, std::set<std::string>> short_;      // by node: pods that ask for more GPUs
+  std::set<std::string> roomier_nodes_;                     // of these: somebody left
 };
 
 }  // namespace mainspring::kube

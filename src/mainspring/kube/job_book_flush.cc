@@ -53,6 +53,7 @@ void JobBook::flush(const ClusterState& state, Instant now, const Apply& apply) 
   for (const std::string& name : std::exchange(dirty_nodes_, {})) flush_node(name, state, apply);
   for (const std::string& id : std::exchange(dirty_jobs_, {})) flush_job(id, state, now, apply);
   for (const std::string& id : std::exchange(dirty_pods_, {})) flush_pod(id, state, now, apply);
+  recount_short(state, now, apply);
   const std::set<std::string> empty = empty_jobs_;
   for (const std::string& id : empty) settle_empty(id, state, now, apply);
 }
@@ -79,11 +80,12 @@ void JobBook::flush_node(const std::string& name, const ClusterState&, const App
 }
 
 // A pod that already had its node when it was first seen counts with what it can have there.
-void JobBook::reshape(PodEntry& entry, const ClusterState& state) const {
+void JobBook::reshape(PodEntry& entry, const ClusterState& state) {
   const PodObject& pod = entry.object;
   if (pod.node_name.empty() || pod.finished() || state.find_pod(id_of(pod)).valid()) return;
   model::PodShape shape = taken_by(pod, naming_, static_cast<uint32_t>(model::kGpusPerNodeMax));
   const size_t free = free_gpus(state, pod, shape).size();
+  if (free < shape.gpu.count) short_[pod.node_name].insert(id_of(pod));
   entry.shape = taken_by(pod, naming_, static_cast<uint32_t>(free));
   entry.obstacle.reset();
 }
@@ -135,6 +137,11 @@ void JobBook::flush_pod(const std::string& id, const ClusterState& state, Instan
   if (!index.valid()) return;
   const auto entry = pods_.find(id);
   const uint32_t life = state.pod(index).incarnation;
+  if (state.pod(index).holds()) {
+    const std::string& node = state.inventory().node(state.pod(index).node).name;
+    const bool leaves = entry == pods_.end() || entry->second.object.finished();
+    if (leaves && short_.contains(node)) roomier_nodes_.insert(node);
+  }
   if (entry == pods_.end() || entry->second.object.phase == PodPhaseWord::kFailed) {
     (void)apply(model::PodGone{id, life, model::PodEnd::kRemoved});
     return;
@@ -173,6 +180,26 @@ void JobBook::flush_pod(const std::string& id, const ClusterState& state, Instan
   }
   if (pod.meta.deleting && state.pod(index).phase != PodPhase::kStopping) {
     (void)apply(model::PodStopping{id, life});
+  }
+}
+
+// Pods that were put onto a full node past everybody count with what they found free there. When
+// somebody leaves they take what they asked for, before anybody else can.
+void JobBook::recount_short(const ClusterState& state, Instant now, const Apply& apply) {
+  for (const std::string& node : std::exchange(roomier_nodes_, {})) {
+    const auto pods = short_.extract(node);
+    if (pods.empty()) continue;
+    for (const std::string& id : pods.mapped()) {
+      const auto entry = pods_.find(id);
+      const model::PodIx index = state.find_pod(id);
+      if (entry == pods_.end() || entry->second.object.finished() || !index.valid()) continue;
+      if (jobs_.at(entry->second.job).kind != Kind::kSingle) continue;
+      (void)apply(model::PodGone{id, state.pod(index).incarnation, model::PodEnd::kRemoved});
+      entry->second.listed = false;
+      entry->second.shape.reset();
+      flush_job(entry->second.job, state, now, apply);
+      flush_pod(id, state, now, apply);
+    }
   }
 }
 

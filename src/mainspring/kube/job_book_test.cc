@@ -204,6 +204,24 @@ TEST_F(JobBookTest, MoreThanANodeHasIsHeldAsFarAsItGoes) {
   EXPECT_THAT(world_.bind_all(), IsEmpty());
 }
 
+TEST_F(JobBookTest, WhoFoundTooLittleTakesTheRestBeforeAnybodyElse) {
+  std::vector<PodObject> others;
+  for (const char* name : {"x", "y"}) {
+    others.push_back(on(gpu_pod(name, 5), "n1"));
+    others.back().scheduler_name = "default-scheduler";
+    world_.book.pod_seen(others.back());
+    world_.flush();
+  }
+  world_.book.pod_seen(gpu_pod("a", 4));
+  EXPECT_THAT(world_.bind_all(), IsEmpty());
+  world_.book.pod_gone(others[0]);
+  EXPECT_THAT(world_.bind_all(), IsEmpty());
+  const model::NodeIx node = world_.state.inventory().find_node("n1");
+  EXPECT_EQ(world_.state.inventory().node(node).free.gpus, 3);
+  world_.book.pod_gone(others[1]);
+  EXPECT_EQ(world_.bind_all().size(), 1U);
+}
+
 TEST_F(JobBookTest, APodMayArriveBeforeItsNode) {
   world_.book.pod_seen(on(gpu_pod("a", 8), "late"));
   world_.flush();

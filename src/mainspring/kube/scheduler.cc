@@ -255,6 +255,8 @@ void Scheduler::follow_leadership(Instant now) {
   witness_.say("info", leads_now ? "leads from now on" : "does not lead any more");
   if (leads_now) {
     executor_->stand_up();
+    // Whatever waits has waited for this.
+    next_cycle_ = now;
   } else {
     executor_->stand_down();
   }
@@ -324,8 +326,9 @@ void Scheduler::cycle(Instant now) {
 }
 
 void Scheduler::tell_notices() {
+  if (shadow_ || !led_) return;
   for (const Notice& notice : book_.take_notices()) {
-    if (shadow_ || !led_ || !notice.obstacle) continue;
+    if (!notice.obstacle) continue;
     // Pods of a gang arrive one by one; nobody needs to be told of that.
     const bool passes = notice.obstacle->code == "PodsMissing";
     executor_->explain_pod(notice.pod, notice.obstacle->code, notice.obstacle->message,
