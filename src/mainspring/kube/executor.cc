@@ -160,11 +160,16 @@ void Executor::tick(Instant now) {
   world_.metrics.binds_in_flight.at().set(static_cast<int64_t>(binds_in_flight_));
 }
 
+// What has no room on its way waits for an answer, not for a time.
 Instant Executor::next_deadline() const {
   Instant first = Instant::never();
-  for (const Binding& binding : binds_) first = std::min(first, binding.not_before);
-  for (const Eviction& eviction : evictions_) first = std::min(first, eviction.not_before);
-  if (binding()) return first;
+  if (binds_in_flight_ < options_.binds_parallel) {
+    for (const Binding& binding : binds_) first = std::min(first, binding.not_before);
+  }
+  if (evictions_in_flight_ < options_.evictions_parallel) {
+    for (const Eviction& eviction : evictions_) first = std::min(first, eviction.not_before);
+  }
+  if (binding() || conditions_in_flight_ >= options_.conditions_parallel) return first;
   for (const auto& [pod, news] : conditions_) first = std::min(first, news.from);
   return first;
 }

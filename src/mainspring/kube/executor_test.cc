@@ -66,6 +66,8 @@ TEST_F(ExecutorTest, BindsABoundedNumberAtOnce) {
   decide();
   ASSERT_THAT(transport_.sent, SizeIs(2));
   EXPECT_EQ(target(), "/api/v1/namespaces/team/pods/a/binding");
+  // The third waits for an answer; looking again earlier would be in vain.
+  EXPECT_EQ(executor_.next_deadline(), base::Instant::never());
   EXPECT_THAT(transport_.sent[0].request.body, HasSubstr(R"("uid":"0000a-0000-0000")"));
   EXPECT_THAT(transport_.sent[0].request.body, HasSubstr(R"("mainspring.dev/gpus":"gpu-0")"));
   answer(201);
