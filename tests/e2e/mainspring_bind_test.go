@@ -174,3 +174,13 @@ func TestMainspringBinds(t *testing.T) {
 		t.Errorf("a pod of another scheduler was touched: %+v", untouched[0].Status)
 	}
 }
+
+// Without a word of configuration, pods run.
+func TestMainspringNeedsNoConfiguration(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	c := newNamespace(t, cluster.Options{}, 1)
+	startMainspring(t, c, "")
+	must(t, c.CreatePods(ctx, cluster.GPUPod("work", "alone", "mainspring", 1)))
+	must(t, c.WaitForPods(ctx, "work", "", 1, patience, cluster.Running))
+}

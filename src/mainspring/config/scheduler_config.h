@@ -53,7 +53,9 @@ struct SchedulerConfig {
   SchedulerMode mode = SchedulerMode::kBind;
   model::CoreConfig core;
   // Parents before what is below them.
-  std::vector<model::QueueSpec> queues = {{.name = "default"}};
+  // Without a quota it would have no room for pods that cannot be displaced.
+  std::vector<model::QueueSpec> queues = {
+      {.name = "default", .resources = {{.name = "gpu", .quota_ppm = 1'000'000}}}};
   // Of pods whose namespace has no queue. It may be missing from the tree: then they wait, with a
   // reason, until they name a queue.
   std::string default_queue = "default";

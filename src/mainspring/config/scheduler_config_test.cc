@@ -33,6 +33,9 @@ TEST(SchedulerConfig, AnEmptyFileIsOneOpenQueue) {
     EXPECT_EQ(config, SchedulerConfig{}) << "'" << text << "'";
     ASSERT_EQ(config.queues.size(), 1U);
     EXPECT_EQ(config.queues[0].name, "default");
+    // Whoever cannot be displaced starts too.
+    ASSERT_EQ(config.queues[0].resources.size(), 1U);
+    EXPECT_EQ(config.queues[0].resources[0].quota_ppm, 1'000'000);
     EXPECT_EQ(config.queue_of("any"), "default");
     EXPECT_TRUE(warnings(config).empty());
   }
