@@ -24,7 +24,8 @@ constexpr Field kScheduler[] = {
      .words = "bind shadow"},
     {.name = "queues",
      .type = kMany,
-     .doc = "who owns what, from the roots down; left out: one open queue `default` that owns all GPUs",
+     .doc = "who owns what, from the roots down; left out: one open queue `default` that owns all "
+            "GPUs",
      .section = "queue"},
     {.name = "default_queue",
      .type = kName,
