@@ -7,7 +7,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
@@ -91,12 +90,11 @@ base::Result<kube::ClusterAccess> find_access(const SchedulerFlags& flags,
 class Watchman {
  public:
   Watchman(const SchedulerFlags& flags, kube::Scheduler& scheduler, kube::Transport& transport,
-           server::Health& health, report::SchedulerMetrics& metrics, std::atomic<bool>& stop)
+           server::Health& health, std::atomic<bool>& stop)
       : flags_(flags),
         scheduler_(scheduler),
         transport_(transport),
         health_(health),
-        metrics_(metrics),
         stop_(stop),
         text_(text_of_file()),
         thread_([this] { watch(); }) {}
@@ -145,7 +143,6 @@ class Watchman {
   kube::Scheduler& scheduler_;
   kube::Transport& transport_;
   server::Health& health_;
-  report::SchedulerMetrics& metrics_;
   std::atomic<bool>& stop_;
   std::string text_;
   std::atomic<bool> ended_{false};
@@ -188,7 +185,7 @@ ExitCode serve(const SchedulerFlags& flags) {
 
   base::Status done;
   {
-    const Watchman watchman(flags, scheduler, **transport, health, metrics, stop);
+    const Watchman watchman(flags, scheduler, **transport, health, stop);
     done = scheduler.run(stop);
   }
   http.stop();

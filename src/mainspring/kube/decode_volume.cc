@@ -62,14 +62,10 @@ base::Result<ClaimObject> decode_claim(const Json& object) {
   fields.within(object, "status",
                 [&](const Json& status) { fields.text(status, "phase", claim.phase); });
   // The annotation of old claims that came before the field.
-  const auto annotation = [&](const char* key) {
-    const auto found = claim.meta.annotations.find(key);
-    return found == claim.meta.annotations.end() ? std::string() : found->second;
-  };
   if (claim.storage_class.empty()) {
-    claim.storage_class = annotation("volume.beta.kubernetes.io/storage-class");
+    claim.storage_class = claim.meta.annotation("volume.beta.kubernetes.io/storage-class");
   }
-  claim.selected_node = annotation("volume.kubernetes.io/selected-node");
+  claim.selected_node = claim.meta.annotation("volume.kubernetes.io/selected-node");
   if (!fields.good()) return tl::unexpected<base::Error>(fields.error());
   return claim;
 }

@@ -129,7 +129,7 @@ bool Executor::still_planned(const Binding& binding) const {
 }
 
 void Executor::tick(Instant now) {
-  for (size_t i = 0; i < binds_.size() && binds_in_flight_ < options_.binds_parallel;) {
+  for (size_t i = 0; i < binds_.size() && in_flight_.size() < options_.binds_parallel;) {
     if (binds_[i].not_before > now) {
       ++i;
       continue;
@@ -157,13 +157,13 @@ void Executor::tick(Instant now) {
     std::erase_if(told_,
                   [this](const auto& told) { return world_.book.find(told.first) == nullptr; });
   }
-  world_.metrics.binds_in_flight.at().set(static_cast<int64_t>(binds_in_flight_));
+  world_.metrics.binds_in_flight.at().set(static_cast<int64_t>(in_flight_.size()));
 }
 
 // What has no room on its way waits for an answer, not for a time.
 Instant Executor::next_deadline() const {
   Instant first = Instant::never();
-  if (binds_in_flight_ < options_.binds_parallel) {
+  if (in_flight_.size() < options_.binds_parallel) {
     for (const Binding& binding : binds_) first = std::min(first, binding.not_before);
   }
   if (evictions_in_flight_ < options_.evictions_parallel) {
@@ -177,8 +177,7 @@ Instant Executor::next_deadline() const {
 void Executor::send(Binding binding, Instant now) {
   binding.sent_at = now;
   ++binding.attempts;
-  ++binds_in_flight_;
-  in_flight_[binding.pod.pod] = true;
+  in_flight_.insert(binding.pod.pod);
   std::vector<std::pair<std::string, std::string>> notes;
   if (!binding.pod.gpus.empty()) notes.emplace_back(annotation::kGpus, joined(binding.pod.gpus));
   HttpRequest request = bind_request(binding.object, binding.pod.node, notes);
@@ -197,7 +196,6 @@ base::Duration Executor::pause(int attempts, const WriteReply& reply) const {
 }
 
 void Executor::hear(Binding binding, const WriteReply& reply) {
-  --binds_in_flight_;
   in_flight_.erase(binding.pod.pod);
   const Instant now = world_.clock.now();
   const auto unwanted = releasing_.extract(binding.pod.pod);

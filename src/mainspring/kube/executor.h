@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -72,7 +73,7 @@ class Executor {
   void stand_down();
   // It leads again.
   void stand_up() { standing_down_ = false; }
-  [[nodiscard]] bool binding() const { return !binds_.empty() || binds_in_flight_ > 0; }
+  [[nodiscard]] bool binding() const { return !binds_.empty() || !in_flight_.empty(); }
   [[nodiscard]] bool idle() const {
     return !binding() && evictions_.empty() && evictions_in_flight_ == 0;
   }
@@ -138,10 +139,9 @@ class Executor {
   std::map<std::string, News> conditions_;     // by pod, not yet sent
   std::map<std::string, Told> told_;           // by pod, as last sent
   std::map<std::string, uint32_t> releasing_;  // pods whose binding is on its way and unwanted
-  std::map<std::string, bool> in_flight_;      // pods whose binding is on its way
+  std::set<std::string> in_flight_;            // pods whose binding is on its way
   std::map<std::string, GangStart> gangs_;     // by job
   std::vector<model::EventBody> outcomes_;
-  size_t binds_in_flight_ = 0;
   size_t evictions_in_flight_ = 0;
   size_t conditions_in_flight_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -20,15 +20,11 @@ int32_t priority_of(const PodObject& pod) {
 
 }  // namespace
 
-// How many pods the whole has, where its owner says it.
-uint32_t JobBook::size_of(const JobEntry& job) const {
-  if (job.kind != Kind::kBatch) return 0;
-  for (const std::string& member : job.members) {
-    const auto owner = batch_jobs_.find(pods_.at(member).job);
-    if (owner == batch_jobs_.end()) return 0;
-    return static_cast<uint32_t>(std::max(owner->second.parallelism, 0));
-  }
-  return 0;
+// How many pods the whole has, where its owner says it; 0: it does not.
+uint32_t JobBook::size_of(const std::string& id) const {
+  const auto owner = batch_jobs_.find(id);
+  if (owner == batch_jobs_.end()) return 0;
+  return static_cast<uint32_t>(std::max(owner->second.parallelism, 0));
 }
 
 Status JobBook::add_root(const JobEntry& job, const JobWishes& wishes, model::JobSpec& spec) const {
@@ -63,11 +59,10 @@ tl::expected<model::JobSpec, Obstacle> JobBook::assemble(const std::string& id,
                       .pods_awaited = job.kind != Kind::kSingle};
   const PodEntry* first = nullptr;
   std::optional<JobWishes> wishes;
-  const uint32_t size = size_of(job);
+  const uint32_t size = size_of(id);
   for (const std::string& member : job.members) {
     const PodEntry& entry = pods_.at(member);
-    if (!is_listed(entry) || entry.object.phase == PodPhaseWord::kFailed) continue;
-    if (!entry.shape) continue;
+    if (!is_listed(entry) || !entry.shape) continue;
     const auto says = wishes_of(entry.object, naming_, size);
     if (!says) {
       return refused("BadAnnotation", "Cannot start: pod " + entry.object.meta.name + ": " +

@@ -13,9 +13,19 @@ namespace {
 
 std::string short_uid(const std::string& uid) { return "@" + uid.substr(0, 8); }
 
-std::string annotated(const PodObject& pod, std::string_view key) {
-  const auto found = pod.meta.annotations.find(std::string(key));
-  return found == pod.meta.annotations.end() ? std::string{} : found->second;
+std::string batch_job_id(const std::string& space, const std::string& name,
+                         const std::string& uid) {
+  return space + "/job/" + name + short_uid(uid);
+}
+std::string batch_job_id(const BatchJobObject& job) {
+  return batch_job_id(job.meta.namespace_name, job.meta.name, job.meta.uid);
+}
+
+std::string pod_group_id(const std::string& space, const std::string& name) {
+  return space + "/podgroup/" + name;
+}
+std::string pod_group_id(const PodGroupObject& group) {
+  return pod_group_id(group.meta.namespace_name, group.meta.name);
 }
 
 // Whether the change may alter the job that the pod belongs to, or what it asks for.
@@ -76,11 +86,11 @@ std::string JobBook::job_of(const PodObject& pod, JobEntry& fresh) const {
   const std::string& space = pod.meta.namespace_name;
   fresh.namespace_name = space;
   fresh.foreign = !naming_.is_ours(pod);
-  const std::string named = annotated(pod, annotation::kGroup);
+  const std::string named(pod.meta.annotation(annotation::kGroup));
   if (!fresh.foreign && !pod.pod_group.empty()) {
     fresh.kind = Kind::kPodGroup;
     fresh.name = pod.pod_group;
-    return space + "/podgroup/" + pod.pod_group;
+    return pod_group_id(space, pod.pod_group);
   }
   if (!fresh.foreign && !named.empty()) {
     fresh.kind = Kind::kNamed;
@@ -91,7 +101,7 @@ std::string JobBook::job_of(const PodObject& pod, JobEntry& fresh) const {
   if (!fresh.foreign && owner && owner->kind == "Job" && owner->api_version.starts_with("batch/")) {
     fresh.kind = Kind::kBatch;
     fresh.name = owner->name;
-    return space + "/job/" + owner->name + short_uid(owner->uid);
+    return batch_job_id(space, owner->name, owner->uid);
   }
   fresh.kind = Kind::kSingle;
   fresh.name = pod.meta.name;
@@ -114,7 +124,7 @@ void JobBook::enter(PodObject pod, const std::string& id) {
   PodEntry entry;
   JobEntry fresh;
   entry.job = job_of(pod, fresh);
-  const std::string named = annotated(pod, annotation::kGroup);
+  const std::string named(pod.meta.annotation(annotation::kGroup));
   if (auto shape = shape_of(pod, naming_)) {
     entry.shape = std::move(*shape);
   } else {
@@ -165,27 +175,25 @@ void JobBook::pod_gone(const PodObject& pod) {
 }
 
 void JobBook::batch_job_seen(BatchJobObject job) {
-  const std::string id =
-      job.meta.namespace_name + "/job/" + job.meta.name + short_uid(job.meta.uid);
+  const std::string id = batch_job_id(job);
   if (jobs_.contains(id)) touch_job(id);
   batch_jobs_[id] = std::move(job);
 }
 
 void JobBook::batch_job_gone(const BatchJobObject& job) {
-  const std::string id =
-      job.meta.namespace_name + "/job/" + job.meta.name + short_uid(job.meta.uid);
+  const std::string id = batch_job_id(job);
   if (jobs_.contains(id)) touch_job(id);
   batch_jobs_.erase(id);
 }
 
 void JobBook::pod_group_seen(PodGroupObject group) {
-  const std::string id = group.meta.namespace_name + "/podgroup/" + group.meta.name;
+  const std::string id = pod_group_id(group);
   if (jobs_.contains(id)) touch_job(id);
   pod_groups_[id] = std::move(group);
 }
 
 void JobBook::pod_group_gone(const PodGroupObject& group) {
-  const std::string id = group.meta.namespace_name + "/podgroup/" + group.meta.name;
+  const std::string id = pod_group_id(group);
   if (jobs_.contains(id)) touch_job(id);
   pod_groups_.erase(id);
 }

@@ -101,7 +101,7 @@ class JobBook {
   [[nodiscard]] std::string job_of(const PodObject& pod, JobEntry& fresh) const;
   [[nodiscard]] bool is_listed(const PodEntry& entry) const;
 
-  void flush_node(const std::string& name, const model::ClusterState& state, const Apply& apply);
+  void flush_node(const std::string& name, const Apply& apply);
   void flush_job(const std::string& id, const model::ClusterState& state, base::Instant now,
                  const Apply& apply);
   void flush_pod(const std::string& id, const model::ClusterState& state, base::Instant now,
@@ -114,7 +114,7 @@ class JobBook {
   void reshape(PodEntry& entry, const model::ClusterState& state);
   tl::expected<model::JobSpec, Obstacle> assemble(const std::string& id, const JobEntry& job) const;
   base::Status add_root(const JobEntry& job, const JobWishes& wishes, model::JobSpec& spec) const;
-  [[nodiscard]] uint32_t size_of(const JobEntry& job) const;
+  [[nodiscard]] uint32_t size_of(const std::string& id) const;
   void note(JobEntry& job, std::optional<Obstacle> obstacle);
 
   Naming naming_;

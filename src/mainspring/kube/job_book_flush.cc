@@ -30,9 +30,7 @@ std::vector<std::string> free_gpus(const ClusterState& state, const PodObject& p
   std::vector<std::string> others;
   const model::NodeIx node = state.inventory().find_node(pod.node_name);
   if (!node.valid()) return {};
-  const auto note = pod.meta.annotations.find(std::string(annotation::kGpus));
-  const std::string wanted =
-      note == pod.meta.annotations.end() ? std::string{} : "," + note->second + ",";
+  const std::string wanted = "," + std::string(pod.meta.annotation(annotation::kGpus)) + ",";
   for (const model::Gpu& gpu : state.inventory().node(node).gpus) {
     if (!suits(state, gpu, shape.gpu.resource)) continue;
     const std::string& id = state.inventory().name(gpu.id);
@@ -50,7 +48,7 @@ PodPhase phase_of(const PodObject& pod) {
 }  // namespace
 
 void JobBook::flush(const ClusterState& state, Instant now, const Apply& apply) {
-  for (const std::string& name : std::exchange(dirty_nodes_, {})) flush_node(name, state, apply);
+  for (const std::string& name : std::exchange(dirty_nodes_, {})) flush_node(name, apply);
   for (const std::string& id : std::exchange(dirty_jobs_, {})) flush_job(id, state, now, apply);
   for (const std::string& id : std::exchange(dirty_pods_, {})) flush_pod(id, state, now, apply);
   recount_short(state, now, apply);
@@ -58,7 +56,7 @@ void JobBook::flush(const ClusterState& state, Instant now, const Apply& apply) 
   for (const std::string& id : empty) settle_empty(id, state, now, apply);
 }
 
-void JobBook::flush_node(const std::string& name, const ClusterState&, const Apply& apply) {
+void JobBook::flush_node(const std::string& name, const Apply& apply) {
   const auto node = nodes_.find(name);
   if (node == nodes_.end()) {
     if (told_nodes_.erase(name) > 0) (void)apply(model::NodeGone{name});

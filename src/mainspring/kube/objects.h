@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,11 @@ struct Meta {
   base::Instant created_at;
   bool deleting = false;  // it has a deletion timestamp
 
+  // The value; empty where it is not there.
+  [[nodiscard]] std::string_view annotation(std::string_view key) const {
+    const auto found = annotations.find(std::string(key));
+    return found == annotations.end() ? std::string_view{} : std::string_view(found->second);
+  }
   [[nodiscard]] std::string key() const {
     return namespace_name.empty() ? name : namespace_name + "/" + name;
   }

@@ -14,11 +14,6 @@ using base::invalid;
 using base::Result;
 using model::Resource;
 
-std::string_view text_of(const PodObject& pod, std::string_view key) {
-  const auto found = pod.meta.annotations.find(std::string(key));
-  return found == pod.meta.annotations.end() ? std::string_view{} : std::string_view(found->second);
-}
-
 tl::unexpected<Obstacle> obstacle(std::string code, std::string message) {
   return tl::unexpected<Obstacle>(Obstacle{std::move(code), std::move(message)});
 }
@@ -46,7 +41,7 @@ std::vector<std::string> split(std::string_view text, char by) {
 }
 
 Result<base::Duration> duration_of(const PodObject& pod, std::string_view key) {
-  const std::string_view text = text_of(pod, key);
+  const std::string_view text = pod.meta.annotation(key);
   if (text.empty()) return base::Duration{};
   const auto amount = config::parse_amount(text, config::AmountKind::kDuration);
   if (!amount) {
@@ -64,7 +59,7 @@ std::optional<uint32_t> count_of(std::string_view text) {
 }
 
 Result<std::optional<uint32_t>> min_count_of(const PodObject& pod, uint32_t size) {
-  std::string_view text = text_of(pod, annotation::kMinCount);
+  std::string_view text = pod.meta.annotation(annotation::kMinCount);
   if (text.empty()) return std::optional<uint32_t>{};
   const std::string place =
       "annotation " + std::string(annotation::kMinCount) + ": \"" + std::string(text) + "\"";
@@ -75,7 +70,7 @@ Result<std::optional<uint32_t>> min_count_of(const PodObject& pod, uint32_t size
     return invalid(place + " is neither a count of pods such as 8 nor a part of them such as 75%");
   }
   if (!percent) return count;
-  if (const auto said = count_of(text_of(pod, annotation::kGroupSize))) size = *said;
+  if (const auto said = count_of(pod.meta.annotation(annotation::kGroupSize))) size = *said;
   if (size == 0) {
     return invalid(place + " is a part of a whole that is not known: say the whole with " +
                    std::string(annotation::kGroupSize));
@@ -129,8 +124,8 @@ tl::expected<model::PodShape, Obstacle> shape_of(const PodObject& pod, const Nam
                           ", a resource that the configuration does not name as a GPU.");
     }
   }
-  if (!text_of(pod, annotation::kGpuShare).empty() ||
-      !text_of(pod, annotation::kGpuMemory).empty()) {
+  if (!pod.meta.annotation(annotation::kGpuShare).empty() ||
+      !pod.meta.annotation(annotation::kGpuMemory).empty()) {
     return obstacle("FractionNeedsAgent",
                     "Waits: a part of a GPU is given out by the node agent, which is not running.");
   }
@@ -143,7 +138,7 @@ tl::expected<model::PodShape, Obstacle> shape_of(const PodObject& pod, const Nam
                     "Waits: the pod asks for " + what +
                         ", which this version of Mainspring does not plan; another scheduler can.");
   }
-  shape.gpu.models = split(text_of(pod, annotation::kGpuModel), ',');
+  shape.gpu.models = split(pod.meta.annotation(annotation::kGpuModel), ',');
   for (const auto& [key, value] : pod.node_selector) {
     shape.node_requirements.push_back({key, model::SelectorOp::kIn, {value}});
   }
@@ -173,7 +168,7 @@ model::PodShape taken_by(const PodObject& pod, const Naming& naming, uint32_t gp
 
 Result<JobWishes> wishes_of(const PodObject& pod, const Naming& naming, uint32_t size) {
   JobWishes wishes;
-  wishes.queue = text_of(pod, annotation::kQueue);
+  wishes.queue = pod.meta.annotation(annotation::kQueue);
   if (wishes.queue.empty()) {
     const auto mapped = naming.namespace_queues.find(pod.meta.namespace_name);
     wishes.queue = mapped == naming.namespace_queues.end() ? naming.default_queue : mapped->second;
@@ -181,8 +176,8 @@ Result<JobWishes> wishes_of(const PodObject& pod, const Naming& naming, uint32_t
   const auto min_count = min_count_of(pod, size);
   if (!min_count) return tl::unexpected(min_count.error());
   wishes.min_count = *min_count;
-  wishes.required_level = text_of(pod, annotation::kRequiredTopology);
-  wishes.preferred_level = text_of(pod, annotation::kPreferredTopology);
+  wishes.required_level = pod.meta.annotation(annotation::kRequiredTopology);
+  wishes.preferred_level = pod.meta.annotation(annotation::kPreferredTopology);
   const std::pair<std::string_view, base::Duration*> spans[] = {
       {annotation::kCheckpointInterval, &wishes.checkpoint_interval},
       {annotation::kRestartTime, &wishes.restart_time},
@@ -196,7 +191,7 @@ Result<JobWishes> wishes_of(const PodObject& pod, const Naming& naming, uint32_t
 }
 
 bool is_preemptible(const PodObject& pod) {
-  const std::string_view said = text_of(pod, annotation::kPreemptible);
+  const std::string_view said = pod.meta.annotation(annotation::kPreemptible);
   return pod.meta.controller ? said != "false" : said == "true";
 }
 

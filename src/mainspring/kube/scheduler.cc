@@ -198,7 +198,7 @@ Status Scheduler::apply(model::EventBody body) {
     witness_.say("warning", "refused: " + done.error().message);
     return done;
   }
-  if (!std::exchange(changed_, true)) changed_at_ = event.at;
+  changed_at_ = std::min(changed_at_, event.at);
   if (began_) witness_.happened(event);
   return done;
 }
@@ -266,7 +266,7 @@ void Scheduler::flush(Instant now) {
   book_.flush(state_, now, [this](model::EventBody body) { return apply(std::move(body)); });
 }
 
-void Scheduler::settle_outcomes(Instant) {
+void Scheduler::settle_outcomes() {
   for (model::EventBody& outcome : executor_->take_outcomes()) (void)apply(std::move(outcome));
 }
 
@@ -277,7 +277,7 @@ void Scheduler::round() {
   sinks_->each([now](const char*, auto& reflector) { reflector.tick(now); });
   follow_leadership(now);
   if (synced()) {
-    settle_outcomes(now);
+    settle_outcomes();
     if (cycle_is_due(now)) cycle(now);
     tell_notices();
   }
@@ -286,13 +286,15 @@ void Scheduler::round() {
   if (now >= published_at_ + kPublishEvery) publish(now);
 }
 
+base::Duration Scheduler::gathering() const {
+  return executor_->binding() ? setup_.config.batch_wait : setup_.config.cycle_delay_min;
+}
+
 bool Scheduler::cycle_is_due(Instant now) {
   if (book_.dirty() && changed_at_ == Instant::never()) changed_at_ = now;
   if (next_cycle_ <= now || book_.next_deadline() <= now) return true;
   if (changed_at_ == Instant::never()) return false;
-  const base::Duration gather =
-      executor_->binding() ? setup_.config.batch_wait : setup_.config.cycle_delay_min;
-  return now >= changed_at_ + gather;
+  return now >= changed_at_ + gathering();
 }
 
 void Scheduler::cycle(Instant now) {
@@ -303,7 +305,6 @@ void Scheduler::cycle(Instant now) {
     witness_.say("info", "knows " + std::to_string(book_.pod_count()) + " pods and begins");
   }
   ready_ = true;
-  changed_ = false;
   changed_at_ = Instant::never();
   if (!leads(now)) {
     next_cycle_ = Instant::never();
@@ -313,7 +314,6 @@ void Scheduler::cycle(Instant now) {
   const model::Plan plan = engine_.run_cycle(state_, now);
   metrics_.cycle_duration.at().observe(microseconds_since(begun));
   next_cycle_ = std::max(plan.next_wake, now + kLookAgainMin);
-  last_cycle_ = now;
   witness_.decided(now, plan);
   if (shadow_) return executor_->pretend(plan);
   executor_->take_on(plan);
@@ -345,10 +345,8 @@ Instant Scheduler::next_deadline(Instant now) const {
     first = std::min(first, reflector.next_deadline());
   });
   if (book_.dirty() || changed_at_ != Instant::never()) {
-    const base::Duration gather =
-        executor_->binding() ? setup_.config.batch_wait : setup_.config.cycle_delay_min;
     const Instant since = changed_at_ == Instant::never() ? now : changed_at_;
-    if (synced()) first = std::min(first, since + gather);
+    if (synced()) first = std::min(first, since + gathering());
   }
   return first;
 }

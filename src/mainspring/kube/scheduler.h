@@ -78,12 +78,14 @@ class Scheduler {
   void wait();
   void cycle(base::Instant now);
   void flush(base::Instant now);
-  void settle_outcomes(base::Instant now);
+  void settle_outcomes();
   base::Status apply(model::EventBody body);
   void tell_notices();
   [[nodiscard]] bool synced() const;
   [[nodiscard]] bool leads(base::Instant now) const;
   void follow_leadership(base::Instant now);
+  // How long arrivals are gathered before a cycle.
+  [[nodiscard]] base::Duration gathering() const;
   [[nodiscard]] bool cycle_is_due(base::Instant now);
   [[nodiscard]] base::Instant next_deadline(base::Instant now) const;
   void publish(base::Instant now);
@@ -106,11 +108,9 @@ class Scheduler {
 
   uint64_t sequence_ = 0;
   bool began_ = false;
-  bool changed_ = false;  // an event was applied since the last cycle
   bool led_ = false;
-  base::Instant changed_at_ = base::Instant::never();
+  base::Instant changed_at_ = base::Instant::never();  // first since the last cycle
   base::Instant next_cycle_ = base::Instant::never();  // as the last plan wished
-  base::Instant last_cycle_;
   base::Instant published_at_;
 
   std::mutex next_config_mutex_;
