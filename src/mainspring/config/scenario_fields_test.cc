@@ -1,41 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mainspring/config/scenario_fields.h"
 
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "mainspring/config/reference_page_for_tests.h"
 #include "mainspring/config/scenario.h"
 
 namespace mainspring::config {
 namespace {
 
-constexpr const char* kPage = "docs/reference/scenario-format.md";
-constexpr std::string_view kBegin = "<!-- fields: begin -->\n";
-constexpr std::string_view kEnd = "<!-- fields: end -->\n";
-
-std::string read_page() {
-  std::ifstream stream(kPage);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-
 TEST(ScenarioFields, TheReferencePageIsInStep) {
-  std::string page = read_page();
-  const size_t begin = page.find(kBegin);
-  const size_t end = page.find(kEnd);
-  ASSERT_NE(begin, std::string::npos);
-  ASSERT_NE(end, std::string::npos);
-  const size_t first = begin + kBegin.size();
-  const std::string tables = "\n" + describe_tables(scenario_tables());
-  if (page.substr(first, end - first) == tables) return;
-  page.replace(first, end - first, tables);
-  if (std::getenv("MAINSPRING_UPDATE_DOCS") == nullptr) {
-    FAIL() << kPage << " is out of step; run this test with MAINSPRING_UPDATE_DOCS=1";
-  }
-  std::ofstream(kPage) << page;
+  expect_page_in_step("docs/reference/scenario-format.md", "fields",
+                      "\n" + describe_tables(scenario_tables()));
 }
 
 // A default that the table's own range refuses would refuse every file that leaves the field out.

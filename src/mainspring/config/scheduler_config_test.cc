@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mainspring/config/scheduler_config.h"
 
-#include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "mainspring/config/reference_page_for_tests.h"
 #include "mainspring/config/scheduler_fields.h"
 
 namespace mainspring::config {
@@ -205,23 +204,8 @@ TEST(SchedulerConfig, TheDeployedOnesAreGood) {
 }
 
 TEST(SchedulerConfig, TheReferencePageIsInStep) {
-  constexpr const char* kPage = "docs/reference/configuration.md";
-  constexpr std::string_view kBegin = "<!-- fields: begin -->\n";
-  constexpr std::string_view kEnd = "<!-- fields: end -->\n";
-  std::ifstream stream(kPage);
-  std::string page{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  const size_t begin = page.find(kBegin);
-  const size_t end = page.find(kEnd);
-  ASSERT_NE(begin, std::string::npos);
-  ASSERT_NE(end, std::string::npos);
-  const size_t first = begin + kBegin.size();
-  const std::string tables = "\n" + describe_tables(scheduler_tables());
-  if (page.substr(first, end - first) == tables) return;
-  page.replace(first, end - first, tables);
-  if (std::getenv("MAINSPRING_UPDATE_DOCS") == nullptr) {
-    FAIL() << kPage << " is out of step; run this test with MAINSPRING_UPDATE_DOCS=1";
-  }
-  std::ofstream(kPage) << page;
+  expect_page_in_step("docs/reference/configuration.md", "fields",
+                      "\n" + describe_tables(scheduler_tables()));
 }
 
 TEST(SchedulerConfig, EveryTableIsNamedOnce) {
