@@ -26,10 +26,12 @@ struct Instant {
 constexpr Duration milliseconds(int64_t count) { return Duration{count}; }
 constexpr Duration seconds(int64_t count) { return Duration{count * 1000}; }
 
-// Saturates at `never`, which is absorbing.
+// Saturates at `never`, which is absorbing, and at the first instant that there is.
 constexpr Instant operator+(Instant at, Duration span) {
-  if (at == Instant::never() || span.ms > Instant::never().ms - at.ms) return Instant::never();
-  return Instant{at.ms + span.ms};
+  if (at == Instant::never()) return at;
+  Instant sum;
+  if (!__builtin_add_overflow(at.ms, span.ms, &sum.ms)) return sum;
+  return span.ms > 0 ? Instant::never() : Instant{std::numeric_limits<int64_t>::min()};
 }
 constexpr Duration operator-(Instant later, Instant earlier) {
   return Duration{later.ms - earlier.ms};
