@@ -55,6 +55,23 @@ struct NodeRequirement {
   friend auto operator<=>(const NodeRequirement&, const NodeRequirement&) = default;
 };
 
+// The key of a requirement on the node's own name; no label has such a key.
+inline constexpr const char* kNodeNameKey = "@name";
+
+// A node meets it when it meets every requirement of at least one of the terms. Without terms no
+// node does.
+struct NodeChoice {
+  std::vector<std::vector<NodeRequirement>> terms;
+  friend auto operator<=>(const NodeChoice&, const NodeChoice&) = default;
+};
+
+// A counted resource that the model knows by name only, such as "rdma/hca".
+struct NamedAmount {
+  std::string name;
+  int64_t amount = 0;
+  friend auto operator<=>(const NamedAmount&, const NamedAmount&) = default;
+};
+
 struct GpuSpec {
   std::string id;  // unique on its node; the UUID where one is known
   std::string resource = "nvidia.com/gpu";
@@ -71,6 +88,9 @@ struct NodeSpec {
   bool schedulable = true;  // not cordoned
   bool ready = true;
   Resources allocatable;
+  std::vector<NamedAmount> others;  // counted resources besides, sorted by name
+  std::vector<NamedAmount>
+      attachments_max;  // by driver: how many different volumes may be attached
   std::vector<GpuSpec> gpus;
   friend auto operator<=>(const NodeSpec&, const NodeSpec&) = default;
 };
@@ -94,12 +114,52 @@ struct GpuRequest {
   }
 };
 
-// A shape is what makes pods interchangeable for placement.
+// What a pod demands of the pods around it. The rule speaks of pods by a tag that they carry
+// (PodShape::tags); `level` is a node label whose equal values make nodes neighbours, kNodeLevel
+// for each node by itself, or kClusterLevel for all nodes together.
+enum class PodRuleKind : uint8_t {
+  // A pod with the tag runs in the same domain; or none runs anywhere, and the pod carries the tag
+  // itself.
+  kNear,
+  // No pod with the tag is in the same domain; it holds for those that come later as well.
+  kApart,
+  // In its domain run at most `max_skew` more of the tag, itself included, than in the domain with
+  // the fewest. Only nodes count that have the label of every such rule of the pod.
+  kSpread,
+};
+inline constexpr const char* kClusterLevel = "";
+
+struct PodRule {
+  PodRuleKind kind = PodRuleKind::kApart;
+  std::string tag;
+  std::string level;
+  // Of kSpread only:
+  int32_t max_skew = 1;
+  int32_t min_domains = 1;         // with fewer domains the fewest counts as none
+  bool honor_requirements = true;  // only nodes count that meet the pod's own demands on nodes
+  bool honor_taints = false;       // only nodes count whose taints it tolerates
+  friend auto operator<=>(const PodRule&, const PodRule&) = default;
+};
+
+// A volume that is attached to the node through a driver that may have a limit; pods that share it
+// count once.
+struct Attachment {
+  std::string driver;
+  std::string volume;
+  friend auto operator<=>(const Attachment&, const Attachment&) = default;
+};
+
+// A shape is what makes pods interchangeable for placement. Lists are sorted and without doubles.
 struct PodShape {
   Resources request;  // `pods` is 1
+  std::vector<NamedAmount> others;
   GpuRequest gpu;
   std::vector<NodeRequirement> node_requirements;
+  std::vector<NodeChoice> node_choices;  // each of them must be met
   std::vector<Toleration> tolerations;
+  std::vector<std::string> tags;  // by which the rules of pods speak of it
+  std::vector<PodRule> rules;
+  std::vector<Attachment> attachments;
   friend auto operator<=>(const PodShape&, const PodShape&) = default;
 };
 
