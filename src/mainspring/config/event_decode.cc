@@ -148,6 +148,18 @@ void read_pairs(Members& in, std::string_view key, std::vector<model::Label>& in
   });
 }
 
+// Written [name, amount].
+void read(Members& in, std::string_view key, std::vector<model::NamedAmount>& into) {
+  in.each(key, [&](const Json& item, const std::string& where) {
+    const bool pair = item.is(Json::Kind::kArray) && item.as_array().size() == 2 &&
+                      item.as_array()[0].is(Json::Kind::kString);
+    if (!pair) return in.wrong_at(where, "[name, amount]", item);
+    model::NamedAmount& one = into.emplace_back();
+    one.name = item.as_array()[0].as_string();
+    in.to_int(item.as_array()[1], where + "[1]", one.amount);
+  });
+}
+
 void read(const Json& json, const std::string& path, std::string& error, model::NodeSpec& node) {
   Members in(json, path, error);
   in.read("name", node.name, true);
@@ -162,6 +174,8 @@ void read(const Json& json, const std::string& path, std::string& error, model::
   in.read("schedulable", node.schedulable);
   in.read("ready", node.ready);
   read(in, "allocatable", node.allocatable);
+  read(in, "others", node.others);
+  read(in, "attachments_max", node.attachments_max);
   in.each("gpus", [&](const Json& item, const std::string& where) {
     model::GpuSpec& gpu = node.gpus.emplace_back();
     Members fields(item, where, error);
@@ -171,6 +185,24 @@ void read(const Json& json, const std::string& path, std::string& error, model::
     fields.read("memory_bytes", gpu.memory_bytes);
     fields.read("healthy", gpu.healthy);
   });
+}
+
+void read(const Json& json, const std::string& path, std::string& error,
+          model::NodeRequirement& need) {
+  Members fields(json, path, error);
+  fields.read("key", need.key, true);
+  fields.read_word("op", kSelectorWords, need.op);
+  fields.read("values", need.values);
+}
+
+// An array of terms, each an array of requirements.
+void read(const Json& json, const std::string& path, Members& in, model::NodeChoice& choice) {
+  if (!json.is(Json::Kind::kArray)) return in.wrong_at(path, "array of terms", json);
+  for (const Json& term : json.as_array()) {
+    if (!term.is(Json::Kind::kArray)) return in.wrong_at(path, "array of requirements", term);
+    std::vector<model::NodeRequirement>& needs = choice.terms.emplace_back();
+    for (const Json& need : term.as_array()) read(need, path, in.error(), needs.emplace_back());
+  }
 }
 
 void read(const Json& json, const std::string& path, std::string& error, model::PodShape& shape) {
@@ -185,12 +217,12 @@ void read(const Json& json, const std::string& path, std::string& error, model::
     fields.read("device_memory_bytes_min", shape.gpu.device_memory_bytes_min);
     fields.read("models", shape.gpu.models);
   });
+  read(in, "others", shape.others);
   in.each("node_requirements", [&](const Json& item, const std::string& where) {
-    model::NodeRequirement& need = shape.node_requirements.emplace_back();
-    Members fields(item, where, error);
-    fields.read("key", need.key, true);
-    fields.read_word("op", kSelectorWords, need.op);
-    fields.read("values", need.values);
+    read(item, where, error, shape.node_requirements.emplace_back());
+  });
+  in.each("node_choices", [&](const Json& item, const std::string& where) {
+    read(item, where, in, shape.node_choices.emplace_back());
   });
   in.each("tolerations", [&](const Json& item, const std::string& where) {
     model::Toleration& toleration = shape.tolerations.emplace_back();
@@ -201,6 +233,23 @@ void read(const Json& json, const std::string& path, std::string& error, model::
     toleration.any_effect = item.find("effect") == nullptr;
     fields.read_word("effect", kEffectWords, toleration.effect, false);
   });
+  in.read("tags", shape.tags);
+  in.each("rules", [&](const Json& item, const std::string& where) {
+    model::PodRule& rule = shape.rules.emplace_back();
+    Members fields(item, where, error);
+    fields.read_word("kind", kRuleWords, rule.kind);
+    fields.read("tag", rule.tag, true);
+    fields.read("level", rule.level);
+    fields.read("max_skew", rule.max_skew);
+    fields.read("min_domains", rule.min_domains);
+    fields.read("honor_requirements", rule.honor_requirements);
+    fields.read("honor_taints", rule.honor_taints);
+  });
+  std::vector<model::Label> attachments;
+  read_pairs(in, "attachments", attachments);
+  for (model::Label& one : attachments) {
+    shape.attachments.push_back({std::move(one.key), std::move(one.value)});
+  }
 }
 
 void read(const Json& json, const std::string& path, std::string& error, model::JobSpec& job) {

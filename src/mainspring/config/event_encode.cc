@@ -35,6 +35,26 @@ Json encode(const model::Resources& resources) {
   return out;
 }
 
+Json encode(const std::vector<model::NamedAmount>& amounts) {
+  Json items = Json::array();
+  for (const model::NamedAmount& one : amounts) {
+    items.push_back(Json::array().push_back(one.name).push_back(one.amount));
+  }
+  return items;
+}
+
+Json encode(const std::vector<model::NodeRequirement>& needs) {
+  Json items = Json::array();
+  for (const model::NodeRequirement& need : needs) {
+    Json one = Json::object();
+    one.set("key", need.key);
+    one.set("op", kSelectorWords[static_cast<size_t>(need.op)]);
+    if (!need.values.empty()) one.set("values", encode(need.values));
+    items.push_back(std::move(one));
+  }
+  return items;
+}
+
 Json encode(const model::NodeSpec& node) {
   Json out = Json::object();
   out.set("name", node.name);
@@ -59,6 +79,8 @@ Json encode(const model::NodeSpec& node) {
   put(out, "schedulable", node.schedulable, true);
   put(out, "ready", node.ready, true);
   out.set("allocatable", encode(node.allocatable));
+  if (!node.others.empty()) out.set("others", encode(node.others));
+  if (!node.attachments_max.empty()) out.set("attachments_max", encode(node.attachments_max));
   if (node.gpus.empty()) return out;
   Json gpus = Json::array();
   for (const model::GpuSpec& gpu : node.gpus) {
@@ -86,20 +108,39 @@ Json encode(const model::GpuRequest& gpu) {
   return out;
 }
 
+Json encode(const std::vector<model::PodRule>& rules) {
+  const model::PodRule usual;
+  Json items = Json::array();
+  for (const model::PodRule& rule : rules) {
+    Json one = Json::object();
+    one.set("kind", kRuleWords[static_cast<size_t>(rule.kind)]);
+    one.set("tag", rule.tag);
+    put(one, "level", rule.level);
+    put(one, "max_skew", rule.max_skew, usual.max_skew);
+    put(one, "min_domains", rule.min_domains, usual.min_domains);
+    put(one, "honor_requirements", rule.honor_requirements, usual.honor_requirements);
+    put(one, "honor_taints", rule.honor_taints, usual.honor_taints);
+    items.push_back(std::move(one));
+  }
+  return items;
+}
+
 Json encode(const model::PodShape& shape) {
   Json out = Json::object();
   out.set("request", encode(shape.request));
   if (shape.gpu != model::GpuRequest{}) out.set("gpu", encode(shape.gpu));
+  if (!shape.others.empty()) out.set("others", encode(shape.others));
   if (!shape.node_requirements.empty()) {
-    Json needs = Json::array();
-    for (const model::NodeRequirement& need : shape.node_requirements) {
-      Json one = Json::object();
-      one.set("key", need.key);
-      one.set("op", kSelectorWords[static_cast<size_t>(need.op)]);
-      if (!need.values.empty()) one.set("values", encode(need.values));
-      needs.push_back(std::move(one));
+    out.set("node_requirements", encode(shape.node_requirements));
+  }
+  if (!shape.node_choices.empty()) {
+    Json choices = Json::array();
+    for (const model::NodeChoice& choice : shape.node_choices) {
+      Json terms = Json::array();
+      for (const auto& term : choice.terms) terms.push_back(encode(term));
+      choices.push_back(std::move(terms));
     }
-    out.set("node_requirements", std::move(needs));
+    out.set("node_choices", std::move(choices));
   }
   if (!shape.tolerations.empty()) {
     Json tolerations = Json::array();
@@ -114,6 +155,15 @@ Json encode(const model::PodShape& shape) {
       tolerations.push_back(std::move(one));
     }
     out.set("tolerations", std::move(tolerations));
+  }
+  if (!shape.tags.empty()) out.set("tags", encode(shape.tags));
+  if (!shape.rules.empty()) out.set("rules", encode(shape.rules));
+  if (!shape.attachments.empty()) {
+    Json attachments = Json::array();
+    for (const model::Attachment& one : shape.attachments) {
+      attachments.push_back(Json::array().push_back(one.driver).push_back(one.volume));
+    }
+    out.set("attachments", std::move(attachments));
   }
   return out;
 }

@@ -27,6 +27,8 @@ inline constexpr std::array<std::string_view, 3> kEffectWords = {"NoSchedule", "
 inline constexpr std::array<std::string_view, 6> kSelectorWords = {
     "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"};
 
+inline constexpr std::array<std::string_view, 3> kRuleWords = {"near", "apart", "spread"};
+
 inline constexpr std::array<std::string_view, 3> kEndWords = {"succeeded", "removed", "lost"};
 
 }  // namespace mainspring::config

@@ -47,7 +47,8 @@ std::string amount_text(std::string_view what, int64_t amount) {
   if (what == "ephemeral-storage") return bytes_text(amount) + " of ephemeral storage";
   if (what == "pods") return counted(amount, "pod slot");
   if (what == "places") return counted(amount, "place") + " for pods";
-  return counted(amount, what);
+  if (what == "volumes") return counted(amount, "volume");
+  return std::to_string(amount) + " of " + std::string(what);
 }
 
 }  // namespace mainspring::engine

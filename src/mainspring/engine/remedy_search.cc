@@ -20,8 +20,10 @@ RemedySearch::RemedySearch(model::ClusterState& state, model::Placer& placer, Jo
       options_(options),
       classes_(placement::pod_classes(state, state.job(job))),
       trials_left_(options.trials_max) {
+  // Only what is there is counted; whether rules let a remedy work, its Trial tells.
+  const model::RuleView no_rules;
   for (const placement::PodClass& pods : classes_) {
-    surveys_.push_back(placement::survey(inventory(), pods, true));
+    surveys_.push_back(placement::survey(inventory(), pods, {no_rules}, true));
   }
 }
 

@@ -39,6 +39,14 @@ constexpr std::array<TestText, model::kNodeTestCount> kTestTexts = {{
     {"has too little memory free", "have too little memory free"},
     {"has too little ephemeral storage free", "have too little ephemeral storage free"},
     {"has no pod slot free", "have no pod slot free"},
+    {"has too little free of another resource", "have too little free of another resource"},
+    {"can have no more volumes attached", "can have no more volumes attached"},
+    {"is not near to a pod that it must be near to",
+     "are not near to a pod that it must be near to"},
+    {"is too close to a pod that it must be apart from",
+     "are too close to a pod that it must be apart from"},
+    {"would have too many of the pods that are to be spread",
+     "would have too many of the pods that are to be spread"},
     {"would take a pod, but not the whole group around it",
      "would take a pod, but not the whole group around them"},
 }};
@@ -84,6 +92,7 @@ class Teller {
   [[nodiscard]] std::string too_large() const;
   [[nodiscard]] std::string places(bool ever) const;
   [[nodiscard]] std::string one_node() const;
+  [[nodiscard]] std::string by_rules() const;
   [[nodiscard]] std::string not_now() const;
 
   const Verdict& verdict_;
@@ -125,6 +134,9 @@ int64_t Teller::requested(std::string_view what) const {
   if (what == "gpu-memory") return wanted.gpu_memory_bytes;
   for (size_t i = 0; i < model::kResourceCount; ++i) {
     if (what == model::to_string(static_cast<model::Resource>(i))) return wanted.request.amounts[i];
+  }
+  for (const model::NamedAmount& other : wanted.spec.others) {
+    if (what == other.name) return other.amount;
   }
   return 0;
 }
@@ -214,6 +226,26 @@ std::string Teller::one_node() const {
          near.domain + ", which is short of " + amount_text(lack.what, lack.amount) + ".";
 }
 
+std::string Teller::by_rules() const {
+  const std::string tags[] = {facts("near:"), facts("apart:"), facts("spread:")};
+  const std::string who = subject() == "it" ? "It" : "Pod " + verdict_.culprit;
+  if (!tags[0].empty()) {
+    return who + " must be near to pods with the tag " + tags[0] + ", of which none is near to " +
+           verdict_.nearest_miss.domain + " nor to any other node with room for it.";
+  }
+  if (!tags[1].empty()) {
+    return who + " must be apart from pods, by the tag " + tags[1] + ", that are too close to " +
+           verdict_.nearest_miss.domain + " and to every other node with room for it.";
+  }
+  if (!tags[2].empty()) {
+    return who + " must be spread with pods with the tag " + tags[2] + ", of which " +
+           verdict_.nearest_miss.domain +
+           " would have too many beside it, as would every other "
+           "node with room for it.";
+  }
+  return "The rules among pods leave no places for all that must run together.";
+}
+
 std::string Teller::not_now() const {
   return (about_places() ? places(false) : one_node()) + counts_text(verdict_, state_);
 }
@@ -272,6 +304,11 @@ std::string Teller::tell() const {
       return "Could start only with nodes that are cordoned or not ready" +
              (near.domain.empty() ? std::string() : ", such as " + near.domain) + "." +
              counts_text(verdict_, state_);
+    case ReasonCode::kVolumeLimit:
+      return "No node with room for " + subject() + " may have its volumes attached as well." +
+             counts_text(verdict_, state_);
+    case ReasonCode::kPodRules:
+      return by_rules() + counts_text(verdict_, state_);
     case ReasonCode::kSearchCutShort:
       return "No place was found before the search reached its bound of steps; it is tried again "
              "when something changes." +

@@ -89,6 +89,7 @@ void ClusterState::let_go(PodIx index) {
     mutable_pod(pod.next_on_node).previous_on_node = pod.previous_on_node;
   }
   --node.pod_count;
+  if (pod.phase == PodPhase::kStopping) inventory_.set_stopping(pod.node, pod.shape, false);
   inventory_.give_back(pod.node, pod.shape, pod.devices);
   if (!node.listed && node.pod_count == 0) inventory_.drop_node(pod.node);
   pod.holding = HoldingState::kNone;
@@ -105,6 +106,9 @@ void ClusterState::set_phase(PodIx index, PodPhase phase) {
   Pod& pod = mutable_pod(index);
   Job& job = mutable_job(pod.job);
   const bool turns = (pod.phase == PodPhase::kStopping) != (phase == PodPhase::kStopping);
+  if (turns && pod.holds()) {
+    inventory_.set_stopping(pod.node, pod.shape, phase == PodPhase::kStopping);
+  }
   if (turns) charge_pod(pod, -1);
   count_pod(job, pod, -1);
   pod.phase = phase;

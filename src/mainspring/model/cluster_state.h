@@ -146,6 +146,7 @@ class ClusterState {
   void charge_job(const Job& job, int64_t sign);
   [[nodiscard]] PodCharge charge_of(ShapeIx shape, NodeIx node, DeviceMask devices) const;
   void charge_promise(const Job& job, const Promise& promise, int64_t sign);
+  [[nodiscard]] bool promise_obeys_rules(const Job& job) const;
   void drop_promises(JobIx job);
   void break_promise(JobIx job);
   void let_go(const Job& job, const Promise& promise);

@@ -71,8 +71,13 @@ Status ClusterState::check_update(const JobSpec& spec) const {
     if (jobs_[other.job.slot].id != spec.id) {
       return invalid("pod " + pod_spec.id + " belongs to job " + jobs_[other.job.slot].id);
     }
-    if (other.holds() && inventory_.shape(other.shape).spec != spec.shapes[pod_spec.shape]) {
-      return invalid("pod " + pod_spec.id + " holds a place; its request cannot change");
+    if (!other.holds()) continue;
+    PodShape same = inventory_.shape(other.shape).spec;
+    same.tags = spec.shapes[pod_spec.shape].tags;
+    same.rules = spec.shapes[pod_spec.shape].rules;
+    if (same != spec.shapes[pod_spec.shape]) {
+      return invalid("pod " + pod_spec.id +
+                     " holds a place; only its tags and rules can still change");
     }
   }
   return {};
@@ -215,7 +220,10 @@ void ClusterState::add_pod(JobIx job_index, const PodSpec& spec, ShapeIx shape) 
   pod.job = job_index;
   pod.withdrawn = false;
   pod.group = spec.group;
-  if (!pod.holds()) pod.shape = shape;
+  if (pod.holds() && pod.shape != shape) {
+    inventory_.retag(pod.node, pod.shape, shape, pod.phase == PodPhase::kStopping);
+  }
+  pod.shape = shape;
   job.groups[spec.group].pods.push_back(static_cast<uint32_t>(job.pods.size()));
   job.pods.push_back(index);
 }

@@ -7,6 +7,7 @@
 #include "mainspring/base/check.h"
 #include "mainspring/model/cluster_state.h"
 #include "mainspring/model/gang.h"
+#include "mainspring/model/rule_view.h"
 
 namespace mainspring::model {
 
@@ -23,10 +24,19 @@ class NodeLoad {
     for (PodIx pod = node_.first_pod; pod.valid(); pod = state.pod(pod).next_on_node) {
       add(inventory_.shape(state.pod(pod).shape), state.pod(pod).devices);
     }
+    besides_.attachments_max = node_.attachments_max;
+    for (const OtherResource& other : node_.others) {
+      besides_.others.push_back({.name = other.name, .total = other.total});
+    }
+    for (PodIx pod = node_.first_pod; pod.valid(); pod = state.pod(pod).next_on_node) {
+      add_besides(inventory_.shape(state.pod(pod).shape));
+    }
   }
 
   // Books the shape too, and says whether everything fits then.
   bool add_and_fit(const Shape& shape, DeviceMask devices) {
+    if (others_fit(shape, besides_.others, 1) == 0 || !volumes_fit(shape, besides_)) return false;
+    add_besides(shape);
     add(shape, devices);
     if (!node_.usable() || !used_.within(node_.allocatable)) return false;
     for (DeviceMask rest = devices; rest != 0; rest &= rest - 1) {
@@ -53,8 +63,22 @@ class NodeLoad {
     }
   }
 
+  void add_besides(const Shape& shape) {
+    for (const ShapeAmount& need : shape.others) {
+      const auto other =
+          std::ranges::lower_bound(besides_.others, need.name, {}, &OtherResource::name);
+      other->used += need.amount;
+    }
+    for (const AttachedVolume& one : shape.attachments) {
+      const auto at = std::ranges::lower_bound(besides_.volumes, one, {}, &VolumeInUse::which);
+      if (at != besides_.volumes.end() && at->which == one) continue;
+      besides_.volumes.insert(at, {.which = one, .pods = 1});
+    }
+  }
+
   const Inventory& inventory_;
   const Node& node_;
+  Node besides_;  // its other resources and volumes
   Resources used_;
   std::array<int32_t, kGpusPerNodeMax> milli_{};
   std::array<int64_t, kGpusPerNodeMax> memory_bytes_{};
@@ -164,6 +188,21 @@ void ClusterState::promise(JobIx index, std::vector<Promise> places, base::Insta
   job_changes_.add(index.slot);
 }
 
+// Its own places count as booked already.
+bool ClusterState::promise_obeys_rules(const Job& job) const {
+  std::vector<ShapeIx> shapes;
+  std::vector<RuleView::Place> places;
+  for (const Promise& one : job.promises) {
+    shapes.push_back(pod(one.pod).shape);
+    places.push_back({shapes.back(), one.node.slot});
+  }
+  RuleView rules;
+  rules.begin(inventory_, shapes);
+  if (!rules.any()) return true;
+  for (const RuleView::Place& place : places) rules.add(place.shape, place.node, -1);
+  return rules.add_all(std::move(places));
+}
+
 bool ClusterState::promise_clear(JobIx index) const {
   const Job& job = this->job(index);
   if (job.promise_broken || job.promises.empty()) return false;
@@ -172,6 +211,7 @@ bool ClusterState::promise_clear(JobIx index) const {
     if (pod(one.pod).phase != PodPhase::kPending) return false;
     by_node.push_back(&one);
   }
+  if (!promise_obeys_rules(job)) return false;
   std::ranges::stable_sort(by_node, {}, [](const Promise* one) { return one->node.slot; });
   for (size_t i = 0; i < by_node.size();) {
     NodeLoad load(*this, by_node[i]->node);

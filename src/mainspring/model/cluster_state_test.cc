@@ -224,7 +224,7 @@ TEST_F(ClusterStateTest, RefusesByNameAndChangesNothing) {
   place_all();
   JobSpec changed = job_;
   changed.shapes[0].gpu.count = 2;
-  EXPECT_THAT(refused(JobChanged{changed}), HasSubstr("request cannot change"));
+  EXPECT_THAT(refused(JobChanged{changed}), HasSubstr("only its tags and rules can still change"));
   changed.shapes[0].request[Resource::kCpuMilli] = -1;
   EXPECT_THAT(refused(JobChanged{changed}), HasSubstr("request.cpu is negative"));
   EXPECT_THAT(refused(GpuSampled{"n", "g9"}), HasSubstr("no GPU g9"));

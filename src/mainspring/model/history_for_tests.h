@@ -57,6 +57,7 @@ class RandomHistory : public RandomSpecs {
         const DeviceMask devices = devices_for(shape, node);
         if (std::popcount(devices) != static_cast<int>(shape.gpu_count)) continue;
         if (!node.usable() || !shape.request.within(node.free.resources)) continue;
+        if (others_fit(shape, node.others, 1) == 0 || !volumes_fit(shape, node)) continue;
         trial.place(pod, state.inventory().index_of(slot), devices, {state.now()});
         placed.push_back(pod);
         break;

@@ -2,57 +2,19 @@
 #include "mainspring/model/inventory.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace mainspring::model {
 namespace {
 
-// A text that is equal exactly for equal shapes: fields separated by bytes that no name contains.
-class ShapeKey {
- public:
-  void add(std::string_view text) {
-    key_ += text;
-    key_ += '\x1f';
-  }
-  void add(int64_t number) { add(std::to_string(number)); }
-  std::string take() { return std::move(key_); }
-
- private:
-  std::string key_;
-};
-
-std::string key_of(const PodShape& spec) {
-  ShapeKey key;
-  for (const int64_t amount : spec.request.amounts) key.add(amount);
-  key.add(spec.gpu.count);
-  if (spec.gpu.count > 0) {
-    key.add(spec.gpu.resource);
-    key.add(spec.gpu.milli);
-    key.add(spec.gpu.memory_bytes);
-    key.add(spec.gpu.device_memory_bytes_min);
-    std::vector<std::string> models = spec.gpu.models;
-    std::ranges::sort(models);
-    for (const std::string& model : models) key.add(model);
-  }
-  for (const NodeRequirement& need : spec.node_requirements) {
-    key.add("need");
-    key.add(need.key);
-    key.add(static_cast<int64_t>(need.op));
-    for (const std::string& value : need.values) key.add(value);
-  }
-  for (const Toleration& toleration : spec.tolerations) {
-    key.add("tolerate");
-    key.add(toleration.key);
-    key.add(toleration.value);
-    key.add(toleration.exists ? 1 : 0);
-    key.add(toleration.any_effect ? -1 : static_cast<int64_t>(toleration.effect));
-  }
-  return key.take();
-}
-
 bool grew(const Free& before, const Free& after) {
   return !after.resources.within(before.resources) || after.gpus > before.gpus ||
          after.gpu_milli > before.gpu_milli;
+}
+
+OtherResource& other_of(Node& node, NameIx name) {
+  auto at = std::ranges::lower_bound(node.others, name, {}, &OtherResource::name);
+  if (at == node.others.end() || at->name != name) at = node.others.insert(at, {.name = name});
+  return *at;
 }
 
 constexpr size_t kGpuModelsMax = 64;  // shapes hold them as a bit mask
@@ -104,40 +66,6 @@ NodeIx Inventory::find_node(std::string_view name) const {
   return slot == base::IdMap::kNone ? NodeIx{} : index_of(slot);
 }
 
-ShapeIx Inventory::intern_shape(const PodShape& spec) {
-  const uint32_t number = shape_keys_.intern(key_of(spec));
-  if (number < shapes_.size()) return ShapeIx{number};
-  Shape shape;
-  shape.spec = spec;
-  shape.request = spec.request;
-  shape.gpu_count = spec.gpu.count;
-  shape.whole = spec.gpu.whole();
-  shape.gpu_memory_bytes = spec.gpu.memory_bytes;
-  shape.gpu_milli = spec.gpu.count == 0 || spec.gpu.memory_bytes > 0 ? 0 : spec.gpu.milli;
-  shape.device_memory_bytes_min = spec.gpu.device_memory_bytes_min;
-  compile_models(shape);
-  for (const NodeRequirement& need : spec.node_requirements) {
-    ShapeRequirement compiled{
-        .key = names_.intern(need.key), .op = need.op, .values = {}, .number = 0};
-    for (const std::string& value : need.values) compiled.values.push_back(names_.intern(value));
-    if (!need.values.empty()) {
-      const std::string& text = need.values.front();
-      std::from_chars(text.data(), text.data() + text.size(), compiled.number);
-    }
-    shape.requirements.push_back(std::move(compiled));
-  }
-  for (const Toleration& toleration : spec.tolerations) {
-    shape.tolerations.push_back({.key = names_.intern(toleration.key),
-                                 .value = names_.intern(toleration.value),
-                                 .any_key = toleration.key.empty() && toleration.exists,
-                                 .exists = toleration.exists,
-                                 .any_effect = toleration.any_effect,
-                                 .effect = toleration.effect});
-  }
-  shapes_.push_back(std::move(shape));
-  return ShapeIx{number};
-}
-
 size_t Inventory::find_dimension(std::string_view resource) const {
   if (resource == "gpu") return kGpuDimension;
   if (resource == "cpu") return kCpuDimension;
@@ -153,20 +81,6 @@ std::string Inventory::dimension_name(size_t dimension) const {
   if (dimension == kCpuDimension) return "cpu";
   if (dimension == kMemoryDimension) return "memory";
   return "gpu:" + gpu_models_[dimension - kModelDimension];
-}
-
-void Inventory::compile_models(Shape& shape) const {
-  const GpuRequest& gpu = shape.spec.gpu;
-  shape.gpu_resource = Shape::kNoGpuResource;
-  for (size_t i = 0; i < gpu_resources_.size(); ++i) {
-    if (gpu_resources_[i] == gpu.resource) shape.gpu_resource = static_cast<uint8_t>(i);
-  }
-  shape.gpu_models = gpu.models.empty() ? ~0ULL : 0;
-  for (size_t i = 0; i < gpu_models_.size(); ++i) {
-    if (std::ranges::find(gpu.models, gpu_models_[i]) != gpu.models.end()) {
-      shape.gpu_models |= 1ULL << i;
-    }
-  }
 }
 
 base::Result<uint8_t> Inventory::gpu_model_number(const std::string& name) {
@@ -241,6 +155,18 @@ base::Status Inventory::merge_gpus(Node& node, const NodeSpec& spec) {
   return {};
 }
 
+void Inventory::merge_besides(Node& node, const NodeSpec& spec) {
+  for (OtherResource& other : node.others) other.total = 0;
+  for (const NamedAmount& one : spec.others)
+    other_of(node, names_.intern(one.name)).total = one.amount;
+  std::erase_if(node.others,
+                [](const OtherResource& other) { return other.total == 0 && other.used == 0; });
+  node.attachments_max.clear();
+  for (const NamedAmount& one : spec.attachments_max) {
+    node.attachments_max.push_back({names_.intern(one.name), one.amount});
+  }
+}
+
 base::Result<NodeIx> Inventory::put_node(const NodeSpec& spec) {
   if (auto ok = validate(spec); !ok) return base::invalid(ok.error().message);
   const uint32_t known = node_by_name_.find(spec.name);
@@ -268,6 +194,7 @@ base::Result<NodeIx> Inventory::put_node(const NodeSpec& spec) {
   for (const Taint& taint : spec.taints) {
     merged.taints.push_back({names_.intern(taint.key), names_.intern(taint.value), taint.effect});
   }
+  merge_besides(merged, spec);
   uint32_t slot = known;
   if (known == base::IdMap::kNone) {
     if (free_slots_.empty()) {
@@ -346,6 +273,9 @@ void Inventory::take(NodeIx index, ShapeIx shape_index, DeviceMask devices) {
     gpu.memory_used_bytes += amount.memory_bytes;
     ++gpu.holders;
   }
+  book_besides(node, shape, 1);
+  tags_.add(shape, index.slot, 1, 1);
+  if (tags_.awaited(shape)) ++gains_;
   refresh_free(index.slot);
 }
 
@@ -362,7 +292,44 @@ void Inventory::give_back(NodeIx index, ShapeIx shape_index, DeviceMask devices)
     MAINSPRING_CHECK(gpu.used_milli >= 0 && gpu.memory_used_bytes >= 0,
                      "more was given back to a device than was taken");
   }
+  book_besides(node, shape, -1);
+  tags_.add(shape, index.slot, -1, -1);
+  // What is free as a sum does not tell of these.
+  if (shape.takes_besides()) ++gains_;
   refresh_free(index.slot);
+}
+
+void Inventory::book_besides(Node& node, const Shape& shape, int32_t sign) {
+  for (const ShapeAmount& need : shape.others) {
+    OtherResource& other = other_of(node, need.name);
+    other.used += sign * need.amount;
+    MAINSPRING_CHECK(other.used >= 0, "more of a resource was given back than was taken");
+  }
+  if (sign < 0 && !shape.others.empty()) {
+    std::erase_if(node.others,
+                  [](const OtherResource& other) { return other.total == 0 && other.used == 0; });
+  }
+  for (const AttachedVolume& one : shape.attachments) {
+    auto at = std::ranges::lower_bound(node.volumes, one, {}, &VolumeInUse::which);
+    if (at == node.volumes.end() || at->which != one) {
+      at = node.volumes.insert(at, {.which = one});
+    }
+    at->pods += static_cast<uint32_t>(sign);
+    if (at->pods == 0) node.volumes.erase(at);
+  }
+}
+
+void Inventory::set_stopping(NodeIx index, ShapeIx shape_index, bool stopping) {
+  const Shape& shape = shapes_[shape_index.slot];
+  tags_.add(shape, index.slot, 0, stopping ? -1 : 1);
+  if (tags_.awaited(shape)) ++gains_;
+}
+
+void Inventory::retag(NodeIx index, ShapeIx from, ShapeIx to, bool stopping) {
+  tags_.add(shapes_[from.slot], index.slot, -1, stopping ? 0 : -1);
+  tags_.add(shapes_[to.slot], index.slot, 1, stopping ? 0 : 1);
+  node_changes_.add(index.slot);
+  ++gains_;
 }
 
 void Inventory::grow(NodeIx index, const Resources& amount) {

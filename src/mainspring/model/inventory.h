@@ -13,6 +13,7 @@
 #include "mainspring/model/change_log.h"
 #include "mainspring/model/shapes.h"
 #include "mainspring/model/tables.h"
+#include "mainspring/model/tag_book.h"
 
 // What there is and how much of it is free: nodes, devices, topology domains with their sums,
 // shapes.
@@ -46,6 +47,7 @@ class Inventory {
   [[nodiscard]] LevelIx node_level() const { return LevelIx{kNodeLevelSlot}; }
   [[nodiscard]] std::span<const Shape> shapes() const { return shapes_; }
   [[nodiscard]] const Shape& shape(ShapeIx index) const { return shapes_[index.slot]; }
+  [[nodiscard]] const TagBook& tags() const { return tags_; }
   [[nodiscard]] const base::NameTable& names() const { return names_; }
   [[nodiscard]] const std::string& name(NameIx index) const { return names_.name(index); }
   [[nodiscard]] std::span<const std::string> gpu_models() const { return gpu_models_; }
@@ -88,6 +90,10 @@ class Inventory {
   void take(NodeIx node, ShapeIx shape, DeviceMask devices);
   // The exact inverse.
   void give_back(NodeIx node, ShapeIx shape, DeviceMask devices);
+  // A pod that is booked was told to stop, or was not after all.
+  void set_stopping(NodeIx node, ShapeIx shape, bool stopping);
+  // A pod that is booked has other tags or rules from now on, and nothing else.
+  void retag(NodeIx node, ShapeIx from, ShapeIx to, bool stopping);
   // What-if: more allocatable on a node (negative: less).
   void grow(NodeIx node, const Resources& amount);
   void set_usable(NodeIx node, bool schedulable, bool ready);
@@ -125,7 +131,11 @@ class Inventory {
   DomainIx domain_for(LevelIx level, DomainIx parent, NameIx value);
   base::Status merge_gpus(Node& node, const NodeSpec& spec);
   base::Result<uint8_t> gpu_model_number(const std::string& name);
+  void merge_besides(Node& node, const NodeSpec& spec);
   void compile_models(Shape& shape) const;
+  ShapeTerm compile_term(std::span<const NodeRequirement> needs);
+  void compile_rules(Shape& shape);
+  void book_besides(Node& node, const Shape& shape, int32_t sign);
   [[nodiscard]] Free free_of(const Node& node) const;
 
   base::NameTable names_;
@@ -139,6 +149,7 @@ class Inventory {
   base::IdMap domain_by_path_;
   std::vector<Shape> shapes_;
   base::NameTable shape_keys_;
+  TagBook tags_;
   std::vector<std::string> gpu_models_;
   std::vector<std::string> gpu_resources_;
   Free total_free_;

@@ -48,6 +48,9 @@ class RandomSpecs {
     spec.labels.push_back({"rack", "r" + std::to_string(rng_.below(3))});
     if (rng_.chance(3, 4)) spec.labels.push_back({"zone", "z" + std::to_string(rng_.below(2))});
     if (rng_.chance(1, 8)) spec.taints.push_back({"keep", "out", TaintEffect::kNoExecute});
+    if (rng_.chance(3, 4)) spec.others.push_back({"hca", rng_.between(0, 4)});
+    if (rng_.chance(1, 2)) spec.others.push_back({"licence", 1});
+    if (rng_.chance(1, 2)) spec.attachments_max.push_back({"disk", rng_.between(0, 2)});
     const size_t gpus = rng_.below(5);
     for (size_t i = 0; i < gpus; ++i) {
       spec.gpus.push_back({.id = "gpu" + std::to_string((i + rng_.below(2)) * 2 + i % 2),
@@ -92,6 +95,17 @@ class RandomSpecs {
     if (rng_.chance(1, 8)) shape.gpu.models = {"A", "C"};
     if (rng_.chance(1, 8)) shape.node_requirements.push_back({"zone", SelectorOp::kIn, {"z1"}});
     if (rng_.chance(1, 8)) shape.tolerations.push_back({.key = "keep", .exists = true});
+    if (rng_.chance(1, 4)) shape.others.push_back({"hca", rng_.between(1, 2)});
+    if (rng_.chance(1, 8)) shape.others.push_back({"licence", 1});
+    if (rng_.chance(1, 8)) {
+      shape.node_choices.push_back({{{{"rack", SelectorOp::kIn, {"r0", "r1"}}},
+                                     {{kNodeNameKey, SelectorOp::kIn, {node_name()}}}}});
+    }
+    if (rng_.chance(1, 4)) {
+      shape.attachments.push_back({"disk", "volume-" + std::to_string(rng_.below(4))});
+    }
+    if (rng_.chance(1, 2)) shape.tags.push_back("red");
+    if (rng_.chance(1, 4)) shape.tags.push_back("round");
     return shape;
   }
 

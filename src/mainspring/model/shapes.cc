@@ -22,7 +22,15 @@ const NodeLabel* label_of(const Node& node, NameIx key) {
   return found != node.labels.end() && found->key == key ? &*found : nullptr;
 }
 
-bool meets(const ShapeRequirement& need, const NodeLabel* label, const base::NameTable& names) {
+bool named_as(const ShapeRequirement& need, const Node& node, const base::NameTable& names) {
+  const bool listed = std::ranges::any_of(
+      need.values, [&](NameIx value) { return names.name(value) == node.name; });
+  return listed == (need.op == SelectorOp::kIn);
+}
+
+bool meets(const ShapeRequirement& need, const Node& node, const base::NameTable& names) {
+  if (need.on_name) return named_as(need, node, names);
+  const NodeLabel* label = label_of(node, need.key);
   const auto listed = [&] {
     return label != nullptr && std::ranges::find(need.values, label->value) != need.values.end();
   };
@@ -56,9 +64,47 @@ bool tolerates(const ShapeToleration& toleration, const NodeTaint& taint) {
 }  // namespace
 
 bool labels_match(const Shape& shape, const Node& node, const base::NameTable& names) {
-  return std::ranges::all_of(shape.requirements, [&](const ShapeRequirement& need) {
-    return meets(need, label_of(node, need.key), names);
-  });
+  const auto met = [&](const ShapeTerm& term) {
+    return std::ranges::all_of(
+        term, [&](const ShapeRequirement& need) { return meets(need, node, names); });
+  };
+  return met(shape.requirements) &&
+         std::ranges::all_of(shape.choices, [&](const std::vector<ShapeTerm>& terms) {
+           return std::ranges::any_of(terms, met);
+         });
+}
+
+bool Shape::carries(TagIx tag) const { return std::ranges::binary_search(tags, tag); }
+
+uint32_t rule_domain(const RuleLevel& level, const Node& node, uint32_t node_slot) {
+  if (level.kind == RuleLevel::Kind::kNode) return node_slot;
+  if (level.kind == RuleLevel::Kind::kCluster) return 0;
+  const NodeLabel* label = label_of(node, level.label);
+  return label == nullptr ? kNowhere : label->value;
+}
+
+int64_t others_fit(const Shape& shape, std::span<const OtherResource> others, int64_t limit) {
+  for (const ShapeAmount& need : shape.others) {
+    const auto there = std::ranges::lower_bound(others, need.name, {}, &OtherResource::name);
+    const bool known = there != others.end() && there->name == need.name;
+    limit = std::min(limit, known ? there->free() / need.amount : 0);
+  }
+  return limit;
+}
+
+bool volumes_fit(const Shape& shape, const Node& node) {
+  for (const AttachmentLimit& limit : node.attachments_max) {
+    int64_t more = 0;
+    for (const AttachedVolume& one : shape.attachments) {
+      if (one.driver != limit.driver) continue;
+      more += std::ranges::binary_search(node.volumes, one, {}, &VolumeInUse::which) ? 0 : 1;
+    }
+    const auto attached = std::ranges::count_if(node.volumes, [&](const VolumeInUse& volume) {
+      return volume.which.driver == limit.driver;
+    });
+    if (more > 0 && attached + more > limit.most) return false;
+  }
+  return true;
 }
 
 bool taints_tolerated(const Shape& shape, const Node& node) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "mainspring/base/check.h"
@@ -13,11 +14,39 @@
 
 namespace mainspring::model {
 
+using TagIx = base::Symbol<struct PodTagTag>;
+
 struct ShapeRequirement {
   NameIx key = 0;
   SelectorOp op = SelectorOp::kIn;
   std::vector<NameIx> values;
-  int64_t number = 0;  // for kGt and kLt
+  int64_t number = 0;    // for kGt and kLt
+  bool on_name = false;  // it is the node's name that is looked at
+};
+
+using ShapeTerm = std::vector<ShapeRequirement>;
+
+// Which nodes are neighbours for a rule among pods.
+struct RuleLevel {
+  enum class Kind : uint8_t { kNode, kLabel, kCluster };
+  Kind kind = Kind::kNode;
+  NameIx label = 0;  // kLabel: equal values make neighbours
+  friend auto operator<=>(const RuleLevel&, const RuleLevel&) = default;
+};
+
+struct ShapeRule {
+  PodRuleKind kind = PodRuleKind::kApart;
+  TagIx tag;
+  RuleLevel level;
+  int32_t max_skew = 1;
+  int32_t min_domains = 1;
+  bool honor_requirements = true;
+  bool honor_taints = false;
+};
+
+struct ShapeAmount {
+  NameIx name = 0;
+  int64_t amount = 0;
 };
 
 struct ShapeToleration {
@@ -40,12 +69,34 @@ struct Shape {
   uint64_t gpu_models = ~0ULL;  // bit per known model
   bool whole = false;
   std::vector<ShapeRequirement> requirements;
+  std::vector<std::vector<ShapeTerm>> choices;
   std::vector<ShapeToleration> tolerations;
-  int64_t arrivals = 0;         // pods of this shape ever submitted
-  int64_t arrivals_priced = 0;  // of these, known when prices were last made
+  std::vector<ShapeAmount> others;          // sorted by name
+  std::vector<TagIx> tags;                  // sorted
+  std::vector<ShapeRule> rules;             // as in the spec
+  std::vector<AttachedVolume> attachments;  // sorted
+  int64_t arrivals = 0;                     // pods of this shape ever submitted
+  int64_t arrivals_priced = 0;              // of these, known when prices were last made
 
   static constexpr uint8_t kNoGpuResource = 255;
+
+  // Whether it cares on which node it is, whatever is free there.
+  [[nodiscard]] bool asks_labels() const { return !requirements.empty() || !choices.empty(); }
+  // Whether its pods take something that is no amount of Free, or are taken note of by others.
+  [[nodiscard]] bool takes_besides() const {
+    return !others.empty() || !attachments.empty() || !tags.empty() || !rules.empty();
+  }
+  [[nodiscard]] bool carries(TagIx tag) const;
 };
+
+// The number of the node's domain at this level; kNowhere where it lacks the label.
+inline constexpr uint32_t kNowhere = UINT32_MAX;
+uint32_t rule_domain(const RuleLevel& level, const Node& node, uint32_t node_slot);
+
+// How many pods of the shape have room side by side for what they ask of `others`, and whether the
+// volumes of one more pod can be attached to the node; pods of one shape share their volumes.
+int64_t others_fit(const Shape& shape, std::span<const OtherResource> others, int64_t limit);
+bool volumes_fit(const Shape& shape, const Node& node);
 
 // What one device gives to one pod.
 struct GpuTake {
@@ -83,7 +134,8 @@ inline bool device_fits(const Shape& shape, const Gpu& gpu) {
   return take.milli <= gpu.free_milli() && take.memory_bytes <= gpu.free_memory_bytes();
 }
 
-// Whether the node's labels meet the requirements. O(requirements × log labels).
+// Whether the node's labels and name meet the requirements and the choices. O(requirements × log
+// labels).
 bool labels_match(const Shape& shape, const Node& node, const base::NameTable& names);
 
 // Whether every NoSchedule and NoExecute taint is tolerated.

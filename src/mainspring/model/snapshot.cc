@@ -84,6 +84,14 @@ class SnapshotWriter {
       spec.taints.push_back(
           {inventory_.name(taint.key), inventory_.name(taint.value), taint.effect});
     }
+    for (const OtherResource& other : node.others) {
+      if (other.total > 0) spec.others.push_back({inventory_.name(other.name), other.total});
+    }
+    for (const AttachmentLimit& limit : node.attachments_max) {
+      spec.attachments_max.push_back({inventory_.name(limit.driver), limit.most});
+    }
+    // The state has them in order of numbers.
+    std::ranges::sort(spec.others);
     for (const Gpu& gpu : node.gpus) {
       if (!gpu.present && !with_absent) continue;
       spec.gpus.push_back({.id = inventory_.name(gpu.id),

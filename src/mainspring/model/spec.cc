@@ -5,32 +5,18 @@
 #include <set>
 #include <string_view>
 
+#include "mainspring/model/spec_checks.h"
+
 namespace mainspring::model {
 namespace {
 
 using base::invalid;
 using base::Status;
 
-constexpr size_t kNameLengthMax = 253;
 // Of jobs and pods: a namespace, a kind and a name of the longest that there are fit in.
 constexpr size_t kIdLengthMax = 500;
 constexpr size_t kPodsPerJobMax = 100'000;
 constexpr size_t kGroupsPerJobMax = 20'000;
-constexpr uint32_t kGpuCountMax = static_cast<uint32_t>(kGpusPerNodeMax);
-
-Status check_name(std::string_view field, std::string_view name,
-                  size_t length_max = kNameLengthMax) {
-  if (name.empty()) return invalid(std::string(field) + " is empty");
-  if (name.size() > length_max) {
-    return invalid(std::string(field) + " is longer than " + std::to_string(length_max) +
-                   " characters");
-  }
-  const bool printable = std::all_of(name.begin(), name.end(), [](char character) {
-    return static_cast<unsigned char>(character) > 0x20 && character != 0x7f;
-  });
-  if (!printable) return invalid(std::string(field) + " has a space or control character");
-  return {};
-}
 
 // As the names of queues are, see queue_spec.cc.
 Status check_ascii(std::string_view field, std::string_view name) {
@@ -48,57 +34,6 @@ Status check_tenant(std::string_view tenant) {
   });
   if (!printable) return invalid("job.tenant has a control character");
   return check_ascii("job.tenant", tenant);
-}
-
-Status check_amount(std::string_view field, int64_t amount) {
-  if (amount < 0) {
-    return invalid(std::string(field) + " is negative (" + std::to_string(amount) + ")");
-  }
-  if (amount > kAmountMax) {
-    return invalid(std::string(field) + " is above 2^53 (" + std::to_string(amount) + ")");
-  }
-  return {};
-}
-
-Status check_resources(const std::string& field, const Resources& resources) {
-  for (size_t i = 0; i < kResourceCount; ++i) {
-    const auto name = to_string(static_cast<Resource>(i));
-    if (auto ok = check_amount(field + "." + std::string(name), resources.amounts[i]); !ok)
-      return ok;
-  }
-  return {};
-}
-
-Status check_gpu_request(const GpuRequest& gpu) {
-  if (gpu.count == 0) return {};
-  if (gpu.count > kGpuCountMax) {
-    return invalid("gpu.count is above 64, the most that one node can have (" +
-                   std::to_string(gpu.count) + ")");
-  }
-  if (auto ok = check_amount("gpu.memory_bytes", gpu.memory_bytes); !ok) return ok;
-  if (auto ok = check_amount("gpu.device_memory_bytes_min", gpu.device_memory_bytes_min); !ok) {
-    return ok;
-  }
-  if (gpu.milli < 1 || gpu.milli > kWholeGpuMilli) {
-    return invalid("gpu.milli is not in 1..1000 (" + std::to_string(gpu.milli) + ")");
-  }
-  if (gpu.memory_bytes > 0 && gpu.milli != kWholeGpuMilli) {
-    return invalid("gpu.milli and gpu.memory_bytes exclude each other");
-  }
-  return {};
-}
-
-Status check_shape(const PodShape& shape) {
-  if (auto ok = check_resources("request", shape.request); !ok) return ok;
-  if (shape.request[Resource::kPods] != 1) return invalid("request.pods is not 1");
-  for (const NodeRequirement& need : shape.node_requirements) {
-    if (need.key.empty()) return invalid("node_requirements.key is empty");
-    const bool takes_values = need.op == SelectorOp::kIn || need.op == SelectorOp::kNotIn;
-    if (takes_values && need.values.empty()) {
-      return invalid("node_requirements.values of " + need.key + " is empty");
-    }
-  }
-  return check_gpu_request(shape.gpu);
 }
 
 Status check_groups(const JobSpec& job) {
@@ -138,6 +73,12 @@ base::Duration retry_backoff(const CoreConfig& config, uint32_t failed) {
 Status validate(const NodeSpec& node) {
   if (auto ok = check_name("node.name", node.name); !ok) return ok;
   if (auto ok = check_resources("node.allocatable", node.allocatable); !ok) return ok;
+  if (auto ok = check_named("node.others", node.others, 0); !ok) return ok;
+  if (auto ok = check_named("node.attachments_max", node.attachments_max, 0); !ok) return ok;
+  const auto by_name = [](const Label& label) { return label.key == kNodeNameKey; };
+  if (std::ranges::any_of(node.labels, by_name)) {
+    return invalid("node " + node.name + " has a label @name, which stands for its own name");
+  }
   if (node.gpus.size() > kGpusPerNodeMax) {
     return invalid("node " + node.name + " has more than 64 GPUs");
   }
@@ -165,7 +106,7 @@ Status validate(const JobSpec& job) {
   if (job.pods.size() > kPodsPerJobMax) return invalid("pods has more than 100,000 entries");
   if (job.expected_run.ms < 0) return invalid("expected_run is negative");
   for (const PodShape& shape : job.shapes) {
-    if (auto ok = check_shape(shape); !ok) return ok;
+    if (auto ok = validate(shape); !ok) return ok;
   }
   std::set<std::string_view> seen;
   for (const PodSpec& pod : job.pods) {

@@ -8,6 +8,7 @@
 
 #include "mainspring/base/instant.h"
 #include "mainspring/base/result.h"
+#include "mainspring/model/pod_shape.h"
 #include "mainspring/model/resources.h"
 
 // What the outside says, by stable names: the payloads of events and files. Plain data; `validate`
@@ -16,7 +17,6 @@
 
 namespace mainspring::model {
 
-inline constexpr int32_t kWholeGpuMilli = 1000;
 // A node's devices are held as a bit mask.
 inline constexpr size_t kGpusPerNodeMax = 64;
 
@@ -26,50 +26,11 @@ struct Label {
   friend auto operator<=>(const Label&, const Label&) = default;
 };
 
-enum class TaintEffect : uint8_t { kNoSchedule, kPreferNoSchedule, kNoExecute };
-
 struct Taint {
   std::string key;
   std::string value;
   TaintEffect effect = TaintEffect::kNoSchedule;
   friend auto operator<=>(const Taint&, const Taint&) = default;
-};
-
-// Kubernetes' rules: an empty key with `exists` tolerates everything; no effect tolerates every
-// effect.
-struct Toleration {
-  std::string key;
-  std::string value;
-  bool exists = false;     // any value of the key
-  bool any_effect = true;  // `effect` is not looked at
-  TaintEffect effect = TaintEffect::kNoSchedule;
-  friend auto operator<=>(const Toleration&, const Toleration&) = default;
-};
-
-enum class SelectorOp : uint8_t { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
-
-struct NodeRequirement {
-  std::string key;
-  SelectorOp op = SelectorOp::kIn;
-  std::vector<std::string> values;
-  friend auto operator<=>(const NodeRequirement&, const NodeRequirement&) = default;
-};
-
-// The key of a requirement on the node's own name; no label has such a key.
-inline constexpr const char* kNodeNameKey = "@name";
-
-// A node meets it when it meets every requirement of at least one of the terms. Without terms no
-// node does.
-struct NodeChoice {
-  std::vector<std::vector<NodeRequirement>> terms;
-  friend auto operator<=>(const NodeChoice&, const NodeChoice&) = default;
-};
-
-// A counted resource that the model knows by name only, such as "rdma/hca".
-struct NamedAmount {
-  std::string name;
-  int64_t amount = 0;
-  friend auto operator<=>(const NamedAmount&, const NamedAmount&) = default;
 };
 
 struct GpuSpec {
@@ -89,78 +50,10 @@ struct NodeSpec {
   bool ready = true;
   Resources allocatable;
   std::vector<NamedAmount> others;  // counted resources besides, sorted by name
-  std::vector<NamedAmount>
-      attachments_max;  // by driver: how many different volumes may be attached
+  // By driver, sorted: how many different volumes may be attached.
+  std::vector<NamedAmount> attachments_max;
   std::vector<GpuSpec> gpus;
   friend auto operator<=>(const NodeSpec&, const NodeSpec&) = default;
-};
-
-// What one pod asks of the GPUs of a node. Exactly one form:
-//   count = 0                      no GPU
-//   count ≥ 1, whole               `count` devices, each for this pod alone
-//   count ≥ 1, milli in 1..999     that share of each of `count` devices
-//   count ≥ 1, memory_bytes > 0    that much memory of each of `count` devices
-struct GpuRequest {
-  std::string resource = "nvidia.com/gpu";
-  uint32_t count = 0;
-  int32_t milli = kWholeGpuMilli;
-  int64_t memory_bytes = 0;
-  int64_t device_memory_bytes_min = 0;  // the device itself must have at least this much
-  std::vector<std::string> models;      // any of these; empty: any model
-  friend auto operator<=>(const GpuRequest&, const GpuRequest&) = default;
-
-  [[nodiscard]] bool whole() const {
-    return count > 0 && memory_bytes == 0 && milli == kWholeGpuMilli;
-  }
-};
-
-// What a pod demands of the pods around it. The rule speaks of pods by a tag that they carry
-// (PodShape::tags); `level` is a node label whose equal values make nodes neighbours, kNodeLevel
-// for each node by itself, or kClusterLevel for all nodes together.
-enum class PodRuleKind : uint8_t {
-  // A pod with the tag runs in the same domain; or none runs anywhere, and the pod carries the tag
-  // itself.
-  kNear,
-  // No pod with the tag is in the same domain; it holds for those that come later as well.
-  kApart,
-  // In its domain run at most `max_skew` more of the tag, itself included, than in the domain with
-  // the fewest. Only nodes count that have the label of every such rule of the pod.
-  kSpread,
-};
-inline constexpr const char* kClusterLevel = "";
-
-struct PodRule {
-  PodRuleKind kind = PodRuleKind::kApart;
-  std::string tag;
-  std::string level;
-  // Of kSpread only:
-  int32_t max_skew = 1;
-  int32_t min_domains = 1;         // with fewer domains the fewest counts as none
-  bool honor_requirements = true;  // only nodes count that meet the pod's own demands on nodes
-  bool honor_taints = false;       // only nodes count whose taints it tolerates
-  friend auto operator<=>(const PodRule&, const PodRule&) = default;
-};
-
-// A volume that is attached to the node through a driver that may have a limit; pods that share it
-// count once.
-struct Attachment {
-  std::string driver;
-  std::string volume;
-  friend auto operator<=>(const Attachment&, const Attachment&) = default;
-};
-
-// A shape is what makes pods interchangeable for placement. Lists are sorted and without doubles.
-struct PodShape {
-  Resources request;  // `pods` is 1
-  std::vector<NamedAmount> others;
-  GpuRequest gpu;
-  std::vector<NodeRequirement> node_requirements;
-  std::vector<NodeChoice> node_choices;  // each of them must be met
-  std::vector<Toleration> tolerations;
-  std::vector<std::string> tags;  // by which the rules of pods speak of it
-  std::vector<PodRule> rules;
-  std::vector<Attachment> attachments;
-  friend auto operator<=>(const PodShape&, const PodShape&) = default;
 };
 
 struct PodSpec {
@@ -215,8 +108,6 @@ struct TopologySpec {
       levels;  // key: the level's name; value: the node label that carries the domain
   friend auto operator<=>(const TopologySpec&, const TopologySpec&) = default;
 };
-
-inline constexpr const char* kNodeLevel = "node";
 
 // What the operator configures for the core; files are read in config/.
 struct CoreConfig {

@@ -53,6 +53,33 @@ void add(RunHash& hash, const Inventory& inventory, const Gpu& gpu) {
   hash.add(gpu.present);
 }
 
+// Nothing at all where there is nothing.
+void add_besides(RunHash& hash, const Inventory& inventory, const Node& node) {
+  std::vector<std::pair<std::string_view, const OtherResource*>> others;
+  for (const OtherResource& other : node.others) {
+    others.emplace_back(inventory.name(other.name), &other);
+  }
+  std::ranges::sort(others);
+  for (const auto& [name, other] : others) {
+    hash.add(name);
+    hash.add(other->total);
+    hash.add(other->used);
+  }
+  for (const AttachmentLimit& limit : node.attachments_max) {
+    hash.add(inventory.name(limit.driver));
+    hash.add(limit.most);
+  }
+  std::vector<std::pair<std::string_view, std::string_view>> volumes;
+  for (const VolumeInUse& volume : node.volumes) {
+    volumes.emplace_back(inventory.name(volume.which.driver), inventory.name(volume.which.volume));
+  }
+  std::ranges::sort(volumes);
+  for (const auto& [driver, volume] : volumes) {
+    hash.add(driver);
+    hash.add(volume);
+  }
+}
+
 void add(RunHash& hash, const Inventory& inventory, const Node& node) {
   hash.add(node.name);
   hash.add(node.listed);
@@ -84,6 +111,50 @@ void add(RunHash& hash, const Inventory& inventory, const Node& node) {
   }
   hash.add(node.gpus.size());
   for (const Gpu& gpu : node.gpus) add(hash, inventory, gpu);
+  add_besides(hash, inventory, node);
+}
+
+void add(RunHash& hash, const std::vector<NodeRequirement>& needs) {
+  hash.add(needs.size());
+  for (const NodeRequirement& need : needs) {
+    hash.add(need.key);
+    hash.add(static_cast<int>(need.op));
+    hash.add(need.values.size());
+    for (const std::string& value : need.values) hash.add(value);
+  }
+}
+
+// Nothing at all where there is nothing; the words keep the parts from being mistaken.
+void add_besides(RunHash& hash, const PodShape& spec) {
+  for (const NamedAmount& other : spec.others) {
+    hash.add("other");
+    hash.add(other.name);
+    hash.add(other.amount);
+  }
+  for (const NodeChoice& choice : spec.node_choices) {
+    hash.add("choice");
+    hash.add(choice.terms.size());
+    for (const auto& term : choice.terms) add(hash, term);
+  }
+  for (const std::string& tag : spec.tags) {
+    hash.add("tag");
+    hash.add(tag);
+  }
+  for (const PodRule& rule : spec.rules) {
+    hash.add("rule");
+    hash.add(static_cast<int>(rule.kind));
+    hash.add(rule.tag);
+    hash.add(rule.level);
+    hash.add(rule.max_skew);
+    hash.add(rule.min_domains);
+    hash.add(rule.honor_requirements);
+    hash.add(rule.honor_taints);
+  }
+  for (const Attachment& one : spec.attachments) {
+    hash.add("attachment");
+    hash.add(one.driver);
+    hash.add(one.volume);
+  }
 }
 
 uint64_t digest(const Shape& shape) {
@@ -101,13 +172,7 @@ uint64_t digest(const Shape& shape) {
     hash.add(models.size());
     for (const std::string& model : models) hash.add(model);
   }
-  hash.add(spec.node_requirements.size());
-  for (const NodeRequirement& need : spec.node_requirements) {
-    hash.add(need.key);
-    hash.add(static_cast<int>(need.op));
-    hash.add(need.values.size());
-    for (const std::string& value : need.values) hash.add(value);
-  }
+  add(hash, spec.node_requirements);
   hash.add(spec.tolerations.size());
   for (const Toleration& toleration : spec.tolerations) {
     hash.add(toleration.key);
@@ -116,6 +181,7 @@ uint64_t digest(const Shape& shape) {
     hash.add(toleration.any_effect);
     hash.add(static_cast<int>(toleration.effect));
   }
+  add_besides(hash, spec);
   return hash.value();
 }
 

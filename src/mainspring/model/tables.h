@@ -67,6 +67,34 @@ struct NodeTaint {
   TaintEffect effect = TaintEffect::kNoSchedule;
 };
 
+// A counted resource besides those of Resources. One that is no longer reported has total 0 until
+// nobody uses it.
+struct OtherResource {
+  NameIx name = 0;
+  int64_t total = 0;
+  int64_t used = 0;
+
+  [[nodiscard]] int64_t free() const { return total > used ? total - used : 0; }
+};
+
+// How many different volumes may be attached through a driver.
+struct AttachmentLimit {
+  NameIx driver = 0;
+  int64_t most = 0;
+};
+
+struct AttachedVolume {
+  NameIx driver = 0;
+  NameIx volume = 0;
+  friend auto operator<=>(const AttachedVolume&, const AttachedVolume&) = default;
+};
+
+// A volume that pods of a node use, and how many of them do.
+struct VolumeInUse {
+  AttachedVolume which;
+  uint32_t pods = 0;
+};
+
 // What is free on one node, or in one domain in sum. A node that is not usable contributes nothing.
 struct Free {
   Resources resources;
@@ -91,6 +119,9 @@ struct Node {
   Free free;                      // this node's contribution to its domains
   std::vector<NodeLabel> labels;  // sorted by key
   std::vector<NodeTaint> taints;
+  std::vector<OtherResource> others;  // sorted by name
+  std::vector<AttachmentLimit> attachments_max;
+  std::vector<VolumeInUse> volumes;  // sorted
   std::vector<Gpu> gpus;
   std::vector<DomainIx> domains;  // by level; invalid where the node lacks the label
   PodIx first_pod;

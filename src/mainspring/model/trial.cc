@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "mainspring/base/check.h"
+#include "mainspring/model/rule_view.h"
 
 namespace mainspring::model {
 
@@ -25,9 +26,12 @@ void Trial::commit() {
     MAINSPRING_CHECK(entry.step == Step::kPlace, "a what-if step was committed");
     Pod& pod = state_.mutable_pod(entry.pod);
     pod.holding = HoldingState::kClaimed;
+    const Inventory& inventory = state_.inventory();
+    if (inventory.tags().awaited(inventory.shape(pod.shape))) state_.inventory_.reconsider();
   }
   if (!journal_.empty()) ++state_.claims_;
   claims_ = state_.claims_;
+  counters_ = state_.inventory().counters();
   journal_.clear();
 }
 
@@ -39,6 +43,8 @@ void Trial::place(PodIx pod_index, NodeIx node_index, DeviceMask devices, base::
   MAINSPRING_CHECK(node.usable(), "a pod was placed on a node that takes none");
   MAINSPRING_CHECK(shape.request.within(node.free.resources),
                    "a pod was placed where it does not fit");
+  MAINSPRING_CHECK(others_fit(shape, node.others, 1) == 1 && volumes_fit(shape, node),
+                   "a pod was placed where a resource or a volume is lacking");
   MAINSPRING_CHECK(std::popcount(devices) == static_cast<int>(shape.gpu_count),
                    "a pod was given another number of devices than it asks for");
   for (DeviceMask rest = devices; rest != 0; rest &= rest - 1) {
@@ -75,15 +81,37 @@ bool Trial::put_back(PodIx pod) {
   const Node& node = state_.inventory().node(was.node);
   const Shape& shape = state_.inventory().shape(state_.pod(pod).shape);
   if (!shape.request.within(node.allocatable - node.used)) return false;
+  if (others_fit(shape, node.others, 1) == 0 || !volumes_fit(shape, node)) return false;
   for (DeviceMask rest = was.devices; rest != 0; rest &= rest - 1) {
     const Gpu& gpu = node.gpus[static_cast<size_t>(std::countr_zero(rest))];
     if (shape.whole ? gpu.holders > 0 : gpu_take(shape, gpu).milli > gpu.free_milli()) return false;
     if (!shape.whole && gpu_take(shape, gpu).memory_bytes > gpu.free_memory_bytes()) return false;
   }
+  if (!rules_allow_back(pod, was.node)) return false;
   state_.hold(pod, was.node, was.devices, was.interval, was.holding);
   state_.set_phase(pod, was.phase);
   journal_.push_back({.step = Step::kPutBack, .pod = pod});
   return true;
+}
+
+bool Trial::rules_allow_back(PodIx pod, NodeIx node) const {
+  const ShapeIx own = state_.pod(pod).shape;
+  const Shape& shape = state_.inventory().shape(own);
+  if (shape.tags.empty() && shape.rules.empty()) return true;
+  std::vector<ShapeIx> shapes{own};
+  std::vector<RuleView::Place> places;
+  for (const Entry& entry : journal_) {
+    if (entry.step != Step::kPlace) continue;
+    const Pod& placed = state_.pod(entry.pod);
+    shapes.push_back(placed.shape);
+    places.push_back({placed.shape, placed.node.slot});
+  }
+  RuleView rules;
+  rules.begin(state_.inventory(), shapes);
+  if (!rules.any()) return true;
+  for (const RuleView::Place& place : places) rules.add(place.shape, place.node, -1);
+  rules.add(own, node.slot, 1);
+  return rules.add_all(std::move(places));
 }
 
 void Trial::grow(NodeIx node, const Resources& amount) {

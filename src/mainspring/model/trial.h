@@ -78,6 +78,8 @@ class Trial {
     bool ready = true;
   };
 
+  // Whether what this Trial placed obeys the rules among pods with this one back in its place.
+  [[nodiscard]] bool rules_allow_back(PodIx pod, NodeIx node) const;
   void undo(const Entry& entry);
   void undo_vacate(const Entry& entry);
   void undo_job(JobIx job);

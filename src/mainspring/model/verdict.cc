@@ -57,6 +57,10 @@ std::string_view to_string(ReasonCode code) {
       return "queue_limit";
     case ReasonCode::kQueueQuota:
       return "queue_quota";
+    case ReasonCode::kVolumeLimit:
+      return "volume_limit";
+    case ReasonCode::kPodRules:
+      return "pod_rules";
     case ReasonCode::kPromised:
       return "promised";
     case ReasonCode::kPodsMissing:
@@ -89,6 +93,16 @@ std::string_view to_string(NodeTest test) {
       return "free_ephemeral";
     case NodeTest::kFreePods:
       return "free_pods";
+    case NodeTest::kFreeOther:
+      return "free_other";
+    case NodeTest::kVolumes:
+      return "volumes";
+    case NodeTest::kNear:
+      return "near";
+    case NodeTest::kApart:
+      return "apart";
+    case NodeTest::kSpread:
+      return "spread";
     case NodeTest::kOutsideDomain:
       return "outside_domain";
   }

@@ -40,6 +40,8 @@ enum class ReasonCode : uint8_t {
   kQueueQuota,          // it cannot be displaced, and would exceed the quota of its queue
   kPromised,            // its place is being made free
   kPodsMissing,         // fewer of its pods exist than must run together
+  kVolumeLimit,         // the nodes with room for it have as many volumes attached as they may
+  kPodRules,            // the rules among pods let it onto no node that has room for it
 };
 std::string_view to_string(ReasonCode code);
 std::string_view to_string(VerdictKind kind);
@@ -58,9 +60,14 @@ enum class NodeTest : uint8_t {
   kFreeMemory,
   kFreeEphemeral,
   kFreePods,
+  kFreeOther,      // too little of another counted resource
+  kVolumes,        // no more volumes can be attached
+  kNear,           // no pod that it must be near to is there
+  kApart,          // a pod that it must be apart from is too close
+  kSpread,         // the pods that it must be spread with would be too uneven
   kOutsideDomain,  // would fit, but lies in no domain that can take the whole group
 };
-inline constexpr size_t kNodeTestCount = 12;
+inline constexpr size_t kNodeTestCount = 17;
 std::string_view to_string(NodeTest test);
 
 using NodeTestCounts = std::array<int64_t, kNodeTestCount>;
@@ -69,8 +76,9 @@ using NodeTestCounts = std::array<int64_t, kNodeTestCount>;
 struct Shortage {
   // An amount: "gpu" (devices), "gpu-milli", "gpu-memory" (bytes), "cpu" (milli), "memory" and
   // "ephemeral-storage" (bytes), "pods" (slots of the node), "places" (pods of a group that find no
-  // room). Or a fact, with amount 1: "label:KEY", "toleration:KEY", "gpu-model", "level:NAME",
-  // "ready", "schedulable".
+  // room), or the name of another counted resource. Or a fact, with amount 1: "label:KEY",
+  // "toleration:KEY", "gpu-model", "level:NAME", "volumes", "ready", "schedulable",
+  // and, of a rule among pods, "near:TAG", "apart:TAG" or "spread:TAG".
   std::string what;
   int64_t amount = 0;
   friend auto operator<=>(const Shortage&, const Shortage&) = default;

@@ -13,7 +13,14 @@ void Backtrack::begin(const model::Inventory& inventory, const JobDemand& demand
   demand_ = &demand;
   demand.held_nodes(0, named_);
   std::ranges::sort(named_);
-  bins_.begin(inventory, demand.levels(), demand.label_keys(), named_);
+  shapes_.clear();
+  for (const Run& run : demand.runs()) shapes_.push_back(run.shape);
+  rules_.begin(inventory, shapes_);
+  bins_.begin(inventory, {.levels = demand.levels(),
+                          .label_keys = demand.label_keys(),
+                          .named = named_,
+                          .besides = demand.asks_besides(),
+                          .rules = rules_.any() ? &rules_ : nullptr});
   scopes_.begin(inventory);
   index_.begin();
   failed_.clear();
@@ -67,6 +74,10 @@ void Backtrack::restore(const Mark& mark) {
   frame_count_ = mark.frames;
   devices_.resize(mark.devices);
   alternatives_.resize(mark.alternatives);
+  for (size_t i = moves_.size(); rules_.any() && i-- > mark.moves;) {
+    const Move& move = moves_[i];
+    rules_.add(demand_->run(move.run).shape, move.node, -static_cast<int32_t>(move.pods));
+  }
   moves_.resize(mark.moves);
   units_.resize(mark.units);
   entered_.resize(mark.entered);

@@ -147,6 +147,10 @@ class Backtrack : private SearchStack {
   bool advance_split();
   uint32_t list_devices(const Frame& frame, uint32_t node_slot, int64_t pods);
   static bool alike(const model::Gpu& left, const model::Gpu& right);
+  [[nodiscard]] bool ruled(uint32_t run) const;
+  // Whether the rules among pods let one of the run onto the node as things stand.
+  [[nodiscard]] bool admitted(uint32_t run, uint32_t node_slot) const;
+  uint32_t fill_once(uint32_t run, uint32_t scope, uint32_t count);
   void take_device(const Frame& frame, uint32_t node_slot, uint32_t device, int64_t units);
 
   const Scorer& scorer_;
@@ -154,6 +158,7 @@ class Backtrack : private SearchStack {
   const model::Inventory* inventory_ = nullptr;
   const JobDemand* demand_ = nullptr;
   Bins bins_;
+  model::RuleView rules_;
   Scopes scopes_;
   KeySet failed_;
   std::vector<Task> tasks_;
@@ -175,6 +180,7 @@ class Backtrack : private SearchStack {
   uint32_t culprit_group_ = kNone;
   uint32_t culprit_run_ = kNone;
   std::vector<uint32_t> named_;
+  std::vector<model::ShapeIx> shapes_;
   std::vector<uint8_t> asked_runs_;
   std::vector<uint8_t> asked_groups_;
   // Scratch of one call, kept for its capacity.

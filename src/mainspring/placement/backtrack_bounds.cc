@@ -35,7 +35,7 @@ int64_t Backtrack::fits(uint32_t run, std::span<const uint32_t> nodes, uint32_t 
     if (sum >= enough) break;
     if (!scopes_.contains(scope, slot)) continue;
     if (!eligible(*inventory_, shape, inventory_->nodes()[slot])) continue;
-    sum += fit_count(shape, bins_.free(slot).resources, bins_.gpus(slot), enough);
+    sum += bins_.fit(shape, slot, enough);
   }
   return sum;
 }
@@ -135,7 +135,7 @@ bool Backtrack::fits_alone(uint32_t group_number, uint32_t run,
     int64_t missing = forced_of(group, item);
     for (size_t i = 0; i < nodes.size() && missing > 0; ++i) {
       const model::Node& node = inventory_->nodes()[nodes[i]];
-      const int64_t most = fit_count(shape, node.free.resources, node.gpus, missing);
+      const int64_t most = fit_count(shape, node, missing);
       if (most > 0 && eligible(*inventory_, shape, node)) missing -= most;
     }
     return missing <= 0;

@@ -15,8 +15,25 @@ using model::Shape;
 bool Backtrack::enter_run(uint32_t task) {
   const Task entered = tasks_[task];
   if (!watch(entered)) return false;
-  const uint32_t frame = open_frame(task, entered.index, entered.scope, entered.count);
-  return spread(frame, 0, entered.count);
+  if (!ruled(entered.index)) {
+    const uint32_t frame = open_frame(task, entered.index, entered.scope, entered.count);
+    return spread(frame, 0, entered.count);
+  }
+  // Where one pod goes decides where the next may: they are placed one by one.
+  uint32_t next = entered.next;
+  if (entered.count > 1) {
+    next = push_task(TaskKind::kRun, entered.index, 0, entered.count - 1, entered.scope, next);
+  }
+  const uint32_t one = push_task(TaskKind::kRun, entered.index, 1, 1, entered.scope, next);
+  return spread(open_frame(one, entered.index, entered.scope, 1), 0, 1);
+}
+
+bool Backtrack::ruled(uint32_t run) const {
+  return rules_.any() && rules_.ruled(demand_->run(run).shape);
+}
+
+bool Backtrack::admitted(uint32_t run, uint32_t node_slot) const {
+  return !rules_.any() || rules_.admits(demand_->run(run).shape, node_slot);
 }
 
 uint32_t Backtrack::open_frame(uint32_t task, uint32_t run, uint32_t scope, int64_t count) {
@@ -46,9 +63,9 @@ void Backtrack::gather(Frame& frame) {
   size_t kept = 0;
   for (const uint32_t slot : slots_) {
     const model::Node& node = inventory_->nodes()[slot];
-    const int64_t most =
-        fit_count(shape, bins_.free(slot).resources, bins_.gpus(slot), frame.count);
+    const int64_t most = bins_.fit(shape, slot, frame.count);
     if (most == 0 || !eligible(*inventory_, shape, node)) continue;
+    if (!admitted(frame.run, slot)) continue;
     slots_[kept++] = slot;
     most_.push_back(most);
   }
@@ -137,9 +154,8 @@ bool Backtrack::list_until(Frame& frame, uint32_t candidate) {
   const Shape& shape = inventory_->shape(demand_->run(frame.run).shape);
   uint32_t slot = 0;
   while (frame.list.size() <= candidate && frame.cursor.next(slot)) {
-    const int64_t most =
-        fit_count(shape, bins_.free(slot).resources, bins_.gpus(slot), frame.count);
-    if (most > 0) frame.list.push_back({.slot = slot, .most = most});
+    const int64_t most = bins_.fit(shape, slot, frame.count);
+    if (most > 0 && admitted(frame.run, slot)) frame.list.push_back({.slot = slot, .most = most});
   }
   if (frame.list.size() <= candidate) sum_up(frame);
   if (frame.linked_from != kNone) link(frame, listed);
@@ -227,6 +243,9 @@ bool Backtrack::put(uint32_t number, uint32_t candidate, int64_t pods, int64_t l
   const uint32_t first_device = shape.gpu_count > 0 ? list_devices(frame, slot, pods) : 0;
   bins_.take(slot, shape, pods);
   scopes_.open(frame.scope, slot);
+  if (rules_.any()) {
+    rules_.add(demand_->run(frame.run).shape, slot, static_cast<int32_t>(pods));
+  }
   moves_.push_back({.run = frame.run,
                     .node = slot,
                     .pods = static_cast<uint32_t>(pods),
@@ -289,7 +308,8 @@ bool Backtrack::split(uint32_t number, uint32_t candidate, uint32_t device, int6
     const int64_t least = std::max<int64_t>(0, units - here.after);
     if (most < least) return false;
     here.taken = most;
-    if (most > least && demand_->runs().size() > 1) {
+    // Identical pods that come all at once do not care which of them has which device.
+    if (most > least && (demand_->runs().size() > 1 || ruled(frames_[number].run))) {
       Choice& choice = push_choice(ChoiceKind::kSplit);
       choice.index = number;
       choice.position = device;
@@ -334,6 +354,13 @@ void Backtrack::take_device(const Frame& frame, uint32_t node_slot, uint32_t dev
 
 // As many as there is room for, without turning back.
 uint32_t Backtrack::fill(uint32_t run, uint32_t scope, uint32_t count) {
+  if (!ruled(run)) return fill_once(run, scope, count);
+  uint32_t filled = 0;
+  while (filled < count && fill_once(run, scope, 1) == 1) ++filled;
+  return filled;
+}
+
+uint32_t Backtrack::fill_once(uint32_t run, uint32_t scope, uint32_t count) {
   const uint32_t number = open_frame(kNone, run, scope, count);
   int64_t left = count;
   for (uint32_t candidate = 0; left > 0 && list_until(frames_[number], candidate); ++candidate) {

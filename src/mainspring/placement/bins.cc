@@ -5,6 +5,7 @@
 
 #include "mainspring/base/check.h"
 #include "mainspring/placement/mixing.h"
+#include "mainspring/placement/node_fit.h"
 
 namespace mainspring::placement {
 
@@ -15,16 +16,15 @@ using model::Node;
 using model::Resources;
 using model::Shape;
 
-void Bins::begin(const model::Inventory& inventory, std::span<const model::LevelIx> levels,
-                 std::span<const model::NameIx> label_keys, std::span<const uint32_t> named) {
+void Bins::begin(const model::Inventory& inventory, const Watched& watched) {
   inventory_ = &inventory;
-  levels_ = levels;
-  label_keys_ = label_keys;
-  named_ = named;
+  watched_ = watched;
+  name_key_ = inventory.names().find(model::kNodeNameKey);
   ++epoch_;
   hash_ = 0;
   bins_.clear();
   gpus_.clear();
+  others_.clear();
   log_.clear();
   if (bin_of_.size() < inventory.nodes().size()) bin_of_.resize(inventory.nodes().size());
   if (domains_.size() < inventory.domains().size()) domains_.resize(inventory.domains().size());
@@ -46,6 +46,36 @@ std::span<const Gpu> Bins::gpus(uint32_t node_slot) const {
   return std::span(gpus_).subspan(bin->first_gpu, bin->gpu_count);
 }
 
+std::span<const model::OtherResource> Bins::others(uint32_t node_slot) const {
+  if (!watched_.besides) return {};
+  const Bin* bin = find(node_slot);
+  if (bin == nullptr) return inventory_->nodes()[node_slot].others;
+  return std::span(others_).subspan(bin->first_other, bin->other_count);
+}
+
+int64_t Bins::fit(const Shape& shape, uint32_t node_slot, int64_t limit) const {
+  const int64_t most = fit_count(shape, free(node_slot).resources, gpus(node_slot), limit);
+  if (most == 0 || (shape.others.empty() && shape.attachments.empty())) return most;
+  return volumes_fit(shape, node_slot) ? model::others_fit(shape, others(node_slot), most) : 0;
+}
+
+// Volumes are few, and so are the steps of a search that has any.
+bool Bins::volumes_fit(const Shape& shape, uint32_t node_slot) const {
+  const Node& node = inventory_->nodes()[node_slot];
+  const Bin* bin = find(node_slot);
+  if (shape.attachments.empty() || node.attachments_max.empty()) return true;
+  if (bin == nullptr) return model::volumes_fit(shape, node);
+  Node there{.attachments_max = node.attachments_max, .volumes = node.volumes};
+  for (const Step& step : log_) {
+    if (&bins_[step.bin] != bin || step.device != kNoDevice) continue;
+    for (const model::AttachedVolume& one : step.shape->attachments) {
+      const auto at = std::ranges::lower_bound(there.volumes, one, {}, &model::VolumeInUse::which);
+      if (at == there.volumes.end() || at->which != one) there.volumes.insert(at, {one, 1});
+    }
+  }
+  return model::volumes_fit(shape, there);
+}
+
 const Free& Bins::domain_free(DomainIx domain) const {
   const DomainRow& row = domains_[domain.slot];
   return row.epoch == epoch_ ? row.free : inventory_->domain(domain).free;
@@ -55,22 +85,32 @@ uint64_t Bins::key(uint32_t node_slot) const {
   const Bin* bin = find(node_slot);
   if (bin != nullptr) return bin->key;
   const Node& node = inventory_->nodes()[node_slot];
-  return full_key(fixed_key(node_slot, {}), node.free.resources, node.gpus);
+  return full_key(mix(fixed_key(node_slot, {}), uint64_t{0}), node.free.resources, node.gpus,
+                  others(node_slot));
 }
 
 uint64_t Bins::key_without(uint32_t node_slot, model::LevelIx level) const {
-  return full_key(fixed_key(node_slot, level), free(node_slot).resources, gpus(node_slot));
+  const Bin* bin = find(node_slot);
+  const uint64_t guests = bin == nullptr ? 0 : bin->guests;
+  return full_key(mix(fixed_key(node_slot, level), guests), free(node_slot).resources,
+                  gpus(node_slot), others(node_slot));
 }
 
 uint64_t Bins::fixed_key(uint32_t node_slot, model::LevelIx without) const {
   const Node& node = inventory_->nodes()[node_slot];
   uint64_t key = node.usable() ? 1 : 0;
-  if (std::ranges::binary_search(named_, node_slot)) key = mix(key, uint64_t{node_slot} + 2);
-  for (const model::LevelIx level : levels_) {
+  // What is attached to a node is a set of its own.
+  const bool own = watched_.besides && !node.attachments_max.empty();
+  if (own || std::ranges::binary_search(watched_.named, node_slot)) {
+    key = mix(key, uint64_t{node_slot} + 2);
+  }
+  if (watched_.rules != nullptr) key = mix(key, watched_.rules->likeness(node_slot));
+  for (const model::LevelIx level : watched_.levels) {
     if (level == without || level.slot >= node.domains.size()) continue;
     key = mix(key, node.domains[level.slot].slot);
   }
-  for (const model::NameIx name : label_keys_) {
+  for (const model::NameIx name : watched_.label_keys) {
+    if (name == name_key_) key = mix(key, uint64_t{node_slot});
     const auto label = std::ranges::lower_bound(node.labels, name, {}, &model::NodeLabel::key);
     const bool there = label != node.labels.end() && label->key == name;
     key = mix(key, there ? uint64_t{label->value} + 1 : 0);
@@ -82,8 +122,10 @@ uint64_t Bins::fixed_key(uint32_t node_slot, model::LevelIx without) const {
 }
 
 // Devices count as a multiset: which of two equal ones is taken makes no difference.
-uint64_t Bins::full_key(uint64_t fixed, const Resources& free, std::span<const Gpu> gpus) {
+uint64_t Bins::full_key(uint64_t fixed, const Resources& free, std::span<const Gpu> gpus,
+                        std::span<const model::OtherResource> others) {
   uint64_t key = fixed;
+  for (const model::OtherResource& other : others) key = mix(mix(key, other.name), other.free());
   for (const int64_t amount : free.amounts) key = mix(key, amount);
   uint64_t devices = 0;
   for (const Gpu& gpu : gpus) {
@@ -106,10 +148,37 @@ Bins::Bin& Bins::touch(uint32_t node_slot) {
           .gpu_count = static_cast<uint32_t>(node.gpus.size()),
           .fixed_key = fixed_key(node_slot, {}),
           .free = node.free};
-  bin.key = full_key(bin.fixed_key, node.free.resources, node.gpus);
   gpus_.insert(gpus_.end(), node.gpus.begin(), node.gpus.end());
+  if (watched_.besides) {
+    bin.first_other = static_cast<uint32_t>(others_.size());
+    bin.other_count = static_cast<uint32_t>(node.others.size());
+    others_.insert(others_.end(), node.others.begin(), node.others.end());
+  }
+  bin.key = key_of(bin);
   bins_.push_back(bin);
   return bins_.back();
+}
+
+uint64_t Bins::key_of(const Bin& bin) const {
+  return full_key(mix(bin.fixed_key, bin.guests), bin.free.resources,
+                  std::span(gpus_).subspan(bin.first_gpu, bin.gpu_count),
+                  std::span(others_).subspan(bin.first_other, bin.other_count));
+}
+
+void Bins::book_guests(Bin& bin, const Shape& shape, int64_t pods) const {
+  if (watched_.rules == nullptr) return;
+  const auto number = static_cast<uint64_t>(&shape - inventory_->shapes().data());
+  bin.guests += mix(number) * static_cast<uint64_t>(pods);
+}
+
+void Bins::book_others(const Bin& bin, const Shape& shape, int64_t pods) {
+  const auto own = std::span(others_).subspan(bin.first_other, bin.other_count);
+  for (const model::ShapeAmount& need : shape.others) {
+    const auto at = std::ranges::lower_bound(own, need.name, {}, &model::OtherResource::name);
+    at->used += need.amount * pods;
+    MAINSPRING_CHECK(at->used >= 0 && (pods < 0 || at->used <= at->total),
+                     "a search over-committed a resource of a node");
+  }
 }
 
 // Domain sums and the hash follow the node.
@@ -147,10 +216,11 @@ void Bins::take(uint32_t node_slot, const Shape& shape, int64_t pods) {
     free.resources.amounts[i] -= shape.request.amounts[i] * pods;
     MAINSPRING_CHECK(free.resources.amounts[i] >= 0, "a search over-committed a node");
   }
+  book_others(bin, shape, pods);
+  book_guests(bin, shape, pods);
   set_free(bin, free);
   hash_ -= mix(bin.key);
-  bin.key = full_key(bin.fixed_key, free.resources,
-                     std::span(gpus_).subspan(bin.first_gpu, bin.gpu_count));
+  bin.key = key_of(bin);
   hash_ += mix(bin.key);
 }
 
@@ -172,8 +242,7 @@ void Bins::take_device(uint32_t node_slot, const Shape& shape, size_t device, in
   free.gpu_milli += gpu.free_milli();
   set_free(bin, free);
   hash_ -= mix(bin.key);
-  bin.key = full_key(bin.fixed_key, free.resources,
-                     std::span(gpus_).subspan(bin.first_gpu, bin.gpu_count));
+  bin.key = key_of(bin);
   hash_ += mix(bin.key);
 }
 
@@ -181,7 +250,12 @@ void Bins::undo(Mark mark) {
   while (log_.size() > mark) {
     const Step& step = log_.back();
     Bin& bin = bins_[step.bin];
-    if (step.device != kNoDevice) apply(bin, step, -1);
+    if (step.device != kNoDevice) {
+      apply(bin, step, -1);
+    } else {
+      book_others(bin, *step.shape, -step.times);
+      book_guests(bin, *step.shape, -step.times);
+    }
     set_free(bin, step.free_before);
     hash_ -= mix(bin.key);
     bin.key = step.key_before;

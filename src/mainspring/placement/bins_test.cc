@@ -38,7 +38,7 @@ class BinsTest : public ::testing::Test {
 TEST_F(BinsTest, UndoRestoresNodesDomainsAndHash) {
   const model::ShapeIx index = shape_in(cluster_, cluster_.shape(3, 1, 500));
   const model::Shape& shape = inventory().shape(index);
-  bins_.begin(inventory(), {&rack_, 1}, {}, {});
+  bins_.begin(inventory(), {.levels = {&rack_, 1}});
   const model::DomainIx domain = inventory().nodes()[slot("n0")].domains[rack_.slot];
   const model::Free node_before = bins_.free(slot("n0"));
   const model::Free domain_before = bins_.domain_free(domain);
@@ -61,19 +61,19 @@ TEST_F(BinsTest, UndoRestoresNodesDomainsAndHash) {
 }
 
 TEST_F(BinsTest, NodesAreAlikeWithinADomainOnly) {
-  bins_.begin(inventory(), {&rack_, 1}, {}, {});
+  bins_.begin(inventory(), {.levels = {&rack_, 1}});
   EXPECT_EQ(bins_.key(slot("n0")), bins_.key(slot("n1")));
   EXPECT_NE(bins_.key(slot("n0")), bins_.key(slot("n2")));
   EXPECT_EQ(bins_.key_without(slot("n0"), rack_), bins_.key_without(slot("n2"), rack_));
   const uint32_t named = slot("n1");
-  bins_.begin(inventory(), {&rack_, 1}, {}, {&named, 1});
+  bins_.begin(inventory(), {.levels = {&rack_, 1}, .named = {&named, 1}});
   EXPECT_NE(bins_.key(slot("n0")), bins_.key(slot("n1")));
 }
 
 TEST_F(BinsTest, WhichOfTwoLikeNodesIsTakenMakesNoDifferenceToTheHash) {
   const model::ShapeIx index = shape_in(cluster_, cluster_.shape(3, 1));
   const model::Shape& shape = inventory().shape(index);
-  bins_.begin(inventory(), {&rack_, 1}, {}, {});
+  bins_.begin(inventory(), {.levels = {&rack_, 1}});
   const Bins::Mark mark = bins_.mark();
   bins_.take(slot("n0"), shape, 1);
   bins_.take_device(slot("n0"), shape, 0, 1);

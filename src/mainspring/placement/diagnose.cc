@@ -64,6 +64,8 @@ class Diagnosis {
     return inventory().shape(classes_[pod_class].shape);
   }
   [[nodiscard]] bool single() const { return job_.pods.size() == 1; }
+  [[nodiscard]] RulesNow rules_now() const { return {rules_, !single()}; }
+  void read_rules();
 
   std::optional<Verdict> names_unknown(const GangNeed& need) const;
   std::optional<Verdict> class_never(const GangNeed& need) const;
@@ -75,6 +77,7 @@ class Diagnosis {
   [[nodiscard]] Verdict about_class(VerdictKind kind, ReasonCode code, size_t pod_class) const;
   Verdict about_group(VerdictKind kind, ReasonCode code, uint32_t group, const Gap& gap) const;
   void describe_nearest(Verdict& verdict, size_t pod_class) const;
+  [[nodiscard]] std::string rule_text(const model::RuleView::Refusal& refusal) const;
   void count_outside(Verdict& verdict, uint32_t group, const GangNeed& need) const;
   [[nodiscard]] bool exact_by_counting() const;
   bool fits_emptied();
@@ -87,6 +90,7 @@ class Diagnosis {
   const Job& job_;
   std::vector<PodClass> classes_;
   std::vector<Survey> surveys_;
+  model::RuleView rules_;
 };
 
 Verdict verdict_of(VerdictKind kind, ReasonCode code) {
@@ -96,10 +100,19 @@ Verdict verdict_of(VerdictKind kind, ReasonCode code) {
   return verdict;
 }
 
+void Diagnosis::read_rules() {
+  std::vector<model::ShapeIx> shapes;
+  for (const PodClass& pods : classes_) shapes.push_back(pods.shape);
+  rules_.begin(inventory(), shapes);
+}
+
 Verdict Diagnosis::run() {
+  read_rules();
   const GangNeed from_start(state_, job_, classes_, Standing::kFromStart);
   if (auto found = names_unknown(from_start)) return *found;
-  for (const PodClass& pods : classes_) surveys_.push_back(survey(inventory(), pods, !single()));
+  for (const PodClass& pods : classes_) {
+    surveys_.push_back(survey(inventory(), pods, rules_now(), !single()));
+  }
   if (surveys_.empty()) return coarse_;
   if (surveys_.front().nodes == 0) return verdict_of(VerdictKind::kNever, ReasonCode::kNoNodes);
   if (auto found = class_never(from_start)) return *found;
@@ -151,9 +164,16 @@ std::optional<Verdict> Diagnosis::class_not_now(const GangNeed& need) const {
       single() || GapSearch(state_, job_, classes_, surveys_, need).free_in_sum(0);
   const auto blocked = [&](size_t i) {
     if (surveys_[i].takes_now > 0) return std::optional<Verdict>();
+    const auto failed = [&](NodeTest test) {
+      return surveys_[i].failed[static_cast<size_t>(test)] > 0;
+    };
     ReasonCode code = ReasonCode::kNotEnoughFree;
     if (surveys_[i].capable_usable == 0) {
       code = ReasonCode::kNodesUnavailable;
+    } else if (failed(NodeTest::kNear) || failed(NodeTest::kApart) || failed(NodeTest::kSpread)) {
+      code = ReasonCode::kPodRules;
+    } else if (failed(NodeTest::kVolumes)) {
+      code = ReasonCode::kVolumeLimit;
     } else if (enough_in_sum(surveys_[i], shape(i)) && gang_free_in_sum) {
       code = ReasonCode::kFragmented;
     }
@@ -178,7 +198,8 @@ std::optional<Verdict> Diagnosis::group_never(const GangNeed& need) {
     return about_group(VerdictKind::kNever,
                        domain ? ReasonCode::kDomainTooSmall : ReasonCode::kClusterTooSmall, i, gap);
   }
-  if (exact_by_counting() || fits_emptied()) return std::nullopt;
+  // In an empty cluster rules have another answer, which would say nothing.
+  if (rules_.any() || exact_by_counting() || fits_emptied()) return std::nullopt;
   // Each bound alone could be kept, not all of them together.
   const auto required = std::ranges::find_if(
       job_.groups, [](const model::Group& group) { return group.required_level.valid(); });
@@ -206,7 +227,7 @@ std::optional<Verdict> Diagnosis::group_not_now(const GangNeed& need) {
 
 // Every bound alone is kept; what is missing is a way to keep all of them at once.
 Verdict Diagnosis::together(const GangNeed& need) {
-  ReasonCode code = ReasonCode::kFragmented;
+  ReasonCode code = rules_.any() ? ReasonCode::kPodRules : ReasonCode::kFragmented;
   if (coarse_.code == ReasonCode::kSearchCutShort) code = ReasonCode::kSearchCutShort;
   if (single()) return about_class(VerdictKind::kNotNow, code, 0);
   const GapSearch search(state_, job_, classes_, surveys_, need);
@@ -223,6 +244,19 @@ Verdict Diagnosis::about_class(VerdictKind kind, ReasonCode code, size_t pod_cla
   if (!single()) verdict.culprit = state_.pod(classes_[pod_class].sample).id;
   describe_nearest(verdict, pod_class);
   return verdict;
+}
+
+std::string Diagnosis::rule_text(const model::RuleView::Refusal& refusal) const {
+  const std::string& tag = inventory().tags().name(refusal.tag);
+  switch (refusal.kind) {
+    case model::PodRuleKind::kNear:
+      return "near:" + tag;
+    case model::PodRuleKind::kApart:
+      return "apart:" + tag;
+    case model::PodRuleKind::kSpread:
+      break;
+  }
+  return "spread:" + tag;
 }
 
 // What the nearest node lacks, in words and amounts.
@@ -256,6 +290,13 @@ void Diagnosis::describe_nearest(Verdict& verdict, size_t pod_class) const {
   for (size_t i = 0; i < model::kResourceCount; ++i) {
     add_shortage(lacks, std::string(model::to_string(static_cast<Resource>(i))),
                  look.deficit.resources.amounts[i]);
+  }
+  if (!look.first_failed) {
+    const auto refusal = refused_by_rules(rules_now(), classes_[pod_class].shape, seen.nearest);
+    if (refusal) lacks.push_back({rule_text(*refusal), 1});
+  }
+  if (!look.barrier || look.barrier == NodeTest::kCapacity) {
+    add_besides_shortages(inventory(), node, wanted, look.barrier.has_value(), lacks);
   }
 }
 

@@ -49,6 +49,16 @@ bool Demand::lighter_than(const Demand& other) const {
   return resources < other.resources;
 }
 
+namespace {
+
+bool follows_others(const model::Shape& shape) {
+  return std::ranges::any_of(shape.rules, [&](const model::ShapeRule& rule) {
+    return rule.kind == model::PodRuleKind::kNear && !shape.carries(rule.tag);
+  });
+}
+
+}  // namespace
+
 void JobDemand::compile(const ClusterState& state, const Job& job) {
   groups_.assign(job.groups.size(), GroupDemand{});
   runs_.clear();
@@ -118,6 +128,7 @@ void JobDemand::read_pods(const ClusterState& state, const Job& job, uint32_t gr
                       .index = run,
                       .available = runs_[run].count,
                       .order = run - first_run,
+                      .follows = follows_others(state.inventory().shape(runs_[run].shape)),
                       .each = demand_of(state.inventory().shape(runs_[run].shape)),
                       .each_full = demand_of(state.inventory().shape(runs_[run].shape))});
     run_of_shape_[runs_[run].shape.slot] = kNone;
@@ -160,6 +171,7 @@ void JobDemand::read_children(const Job& job, uint32_t group) {
                         .index = static_cast<uint32_t>(classes_.size()),
                         .available = 0,
                         .order = (1U << 31) + child,
+                        .follows = below.follows,
                         .each = below.least,
                         .each_full = below.full});
       classes_.push_back({.first = static_cast<uint32_t>(members_.size())});
@@ -174,8 +186,11 @@ void JobDemand::finish_group(uint32_t group) {
   GroupDemand& demand = groups_[group];
   demand.item_count = static_cast<uint32_t>(items_.size()) - demand.first_item;
   const std::span<Item> own = std::span(items_).subspan(demand.first_item);
-  std::ranges::stable_sort(
-      own, [](const Item& left, const Item& right) { return left.each.lighter_than(right.each); });
+  std::ranges::stable_sort(own, [](const Item& left, const Item& right) {
+    if (left.follows != right.follows) return left.follows;
+    return left.each.lighter_than(right.each);
+  });
+  demand.follows = std::ranges::any_of(own, &Item::follows);
   uint32_t after = 0;
   uint64_t likeness = mix(mix(demand.need, demand.required.slot), demand.preferred.slot);
   uint64_t children = 0;
@@ -235,10 +250,16 @@ void JobDemand::collect_names(const model::Inventory& inventory) {
   std::ranges::sort(levels_);
   levels_.erase(std::unique(levels_.begin(), levels_.end()), levels_.end());
   label_keys_.clear();
+  asks_besides_ = false;
   for (const Run& run : runs_) {
-    for (const auto& need : inventory.shape(run.shape).requirements) {
-      label_keys_.push_back(need.key);
+    const model::Shape& shape = inventory.shape(run.shape);
+    for (const auto& need : shape.requirements) label_keys_.push_back(need.key);
+    for (const auto& terms : shape.choices) {
+      for (const model::ShapeTerm& term : terms) {
+        for (const auto& need : term) label_keys_.push_back(need.key);
+      }
     }
+    asks_besides_ = asks_besides_ || !shape.others.empty() || !shape.attachments.empty();
   }
   std::ranges::sort(label_keys_);
   label_keys_.erase(std::unique(label_keys_.begin(), label_keys_.end()), label_keys_.end());

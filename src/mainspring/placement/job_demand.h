@@ -49,6 +49,8 @@ struct Item {
   uint32_t available = 0;
   uint32_t available_after = 0;  // over the items behind this one
   uint32_t order = 0;            // of the first pod or group, for ties
+  // It needs pods of other shapes near to it: those are placed first.
+  bool follows = false;
   Demand each;
   Demand each_full;  // with everything above the minimum
 };
@@ -64,6 +66,7 @@ struct GroupDemand {
   Demand least;             // of the cheapest choice of children, component by component
   uint32_t pods_least = 0;  // pods in the smallest choice
   bool in_every_solution = false;
+  bool follows = false;   // some run of it or below it does
   bool touched = false;   // some pod of it holds a place or is done
   model::NodeIx anchor;   // where one of its pods is
   uint64_t likeness = 0;  // equal for untouched groups that are alike
@@ -90,6 +93,8 @@ class JobDemand {
   // Levels that some group names; label keys that some shape looks at.
   [[nodiscard]] std::span<const model::LevelIx> levels() const { return levels_; }
   [[nodiscard]] std::span<const model::NameIx> label_keys() const { return label_keys_; }
+  // Some shape asks for other resources, or for volumes.
+  [[nodiscard]] bool asks_besides() const { return asks_besides_; }
   // A group names a required level that no topology has.
   [[nodiscard]] bool unknown_level() const { return unknown_level_; }
 
@@ -113,6 +118,7 @@ class JobDemand {
   std::vector<uint32_t> run_of_pod_;
   std::vector<uint32_t> order_;
   bool unknown_level_ = false;
+  bool asks_besides_ = false;
 };
 
 }  // namespace mainspring::placement

@@ -13,7 +13,7 @@ using model::Shape;
 
 bool eligible(const model::Inventory& inventory, const Shape& shape, const model::Node& node) {
   return node.usable() && (node.taints.empty() || model::taints_tolerated(shape, node)) &&
-         (shape.requirements.empty() || model::labels_match(shape, node, inventory.names()));
+         (!shape.asks_labels() || model::labels_match(shape, node, inventory.names()));
 }
 
 int64_t device_units(const Shape& shape, const Gpu& gpu) {
@@ -71,6 +71,12 @@ int64_t fit_count(const Shape& shape, const Resources& free, std::span<const Gpu
     if (each > 0) most = std::min(most, free.amounts[i] / each);
   }
   return shape.gpu_count == 0 ? most : fit_by_devices(shape, gpus, most);
+}
+
+int64_t fit_count(const Shape& shape, const model::Node& node, int64_t limit) {
+  const int64_t most = fit_count(shape, node.free.resources, node.gpus, limit);
+  if (most == 0 || (shape.others.empty() && shape.attachments.empty())) return most;
+  return model::volumes_fit(shape, node) ? model::others_fit(shape, node.others, most) : 0;
 }
 
 }  // namespace mainspring::placement

@@ -25,4 +25,7 @@ int64_t device_units(const model::Shape& shape, const model::Gpu& gpu);
 int64_t fit_count(const model::Shape& shape, const model::Resources& free,
                   std::span<const model::Gpu> gpus, int64_t limit);
 
+// The same for a node as it is, other resources and volumes included.
+int64_t fit_count(const model::Shape& shape, const model::Node& node, int64_t limit);
+
 }  // namespace mainspring::placement

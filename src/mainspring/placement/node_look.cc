@@ -16,6 +16,15 @@ using model::Resource;
 using model::Resources;
 using model::Shape;
 
+// Only what counts for other resources and volumes.
+Node besides_emptied(const Node& node) {
+  Node empty;
+  empty.others = node.others;
+  empty.attachments_max = node.attachments_max;
+  for (model::OtherResource& other : empty.others) other.used = 0;
+  return empty;
+}
+
 // What the devices of a node are to a shape.
 struct Devices {
   uint32_t suited = 0;   // could serve if idle
@@ -98,17 +107,26 @@ void add_share_deficit(const Node& node, const Shape& shape, uint32_t missing, D
   }
 }
 
+// How many pods other resources and volumes let in once nobody else is there.
+int64_t besides_fit_emptied(const Shape& shape, const Node& node, int64_t limit) {
+  if (shape.others.empty() && shape.attachments.empty()) return limit;
+  const Node empty = besides_emptied(node);
+  return model::volumes_fit(shape, empty) ? model::others_fit(shape, empty.others, limit) : 0;
+}
+
 std::optional<NodeTest> static_barrier(const model::Inventory& inventory, const Node& node,
                                        const Shape& shape, std::span<const model::LevelIx> levels,
                                        const Devices& devices) {
-  if (!shape.requirements.empty() && !model::labels_match(shape, node, inventory.names())) {
+  if (shape.asks_labels() && !model::labels_match(shape, node, inventory.names())) {
     return NodeTest::kNodeRequirements;
   }
   if (!node.taints.empty() && !model::taints_tolerated(shape, node)) return NodeTest::kTaints;
   if (devices.suited < shape.gpu_count) {
     return devices.suited == 0 && is_choosy(shape) ? NodeTest::kGpuModel : NodeTest::kGpuCount;
   }
-  if (!shape.request.within(node.allocatable)) return NodeTest::kCapacity;
+  if (!shape.request.within(node.allocatable) || besides_fit_emptied(shape, node, 1) == 0) {
+    return NodeTest::kCapacity;
+  }
   for (const model::LevelIx level : levels) {
     if (level != inventory.node_level() && !node.domains[level.slot].valid()) {
       return NodeTest::kOutsideDomain;
@@ -117,20 +135,22 @@ std::optional<NodeTest> static_barrier(const model::Inventory& inventory, const 
   return std::nullopt;
 }
 
-std::optional<NodeTest> lack_of_free(const Shape& shape, const Devices& devices,
+std::optional<NodeTest> lack_of_free(const Node& node, const Shape& shape, const Devices& devices,
                                      const Resources& missing) {
   if (devices.fitting < shape.gpu_count) return NodeTest::kFreeGpus;
   if (missing[Resource::kCpuMilli] > 0) return NodeTest::kFreeCpu;
   if (missing[Resource::kMemoryBytes] > 0) return NodeTest::kFreeMemory;
   if (missing[Resource::kEphemeralBytes] > 0) return NodeTest::kFreeEphemeral;
   if (missing[Resource::kPods] > 0) return NodeTest::kFreePods;
+  if (model::others_fit(shape, node.others, 1) == 0) return NodeTest::kFreeOther;
+  if (!model::volumes_fit(shape, node)) return NodeTest::kVolumes;
   return std::nullopt;
 }
 
 // A node that could take the pod: what is free decides.
 void look_at_free(const Node& node, const Shape& shape, const Devices& devices, NodeLook& look) {
   look.deficit.resources = shortfall(shape.request, free_resources(node));
-  look.first_failed = lack_of_free(shape, devices, look.deficit.resources);
+  look.first_failed = lack_of_free(node, shape, devices, look.deficit.resources);
   if (look.first_failed != NodeTest::kFreeGpus) return;
   const uint32_t missing = shape.gpu_count - devices.fitting;
   if (shape.whole) {
@@ -155,6 +175,15 @@ void add_label_shortages(const model::Inventory& inventory, const Node& node, co
     if (model::labels_match(one, node, inventory.names())) continue;
     out.push_back({"label:" + inventory.name(need.key), 1});
   }
+  // Of a choice, what its first term asks for.
+  one.requirements.clear();
+  for (const std::vector<model::ShapeTerm>& terms : shape.choices) {
+    one.choices = {terms};
+    if (terms.empty() || model::labels_match(one, node, inventory.names())) continue;
+    Shape first;
+    first.requirements = terms.front();
+    add_label_shortages(inventory, node, first, out);
+  }
 }
 
 void add_taint_shortages(const model::Inventory& inventory, const Node& node, const Shape& shape,
@@ -165,6 +194,19 @@ void add_taint_shortages(const model::Inventory& inventory, const Node& node, co
     if (model::taints_tolerated(shape, one)) continue;
     out.push_back({"toleration:" + inventory.name(taint.key), 1});
   }
+}
+
+void add_besides_shortages(const model::Inventory& inventory, const Node& node, const Shape& shape,
+                           bool emptied, std::vector<model::Shortage>& out) {
+  if (shape.others.empty() && shape.attachments.empty()) return;
+  const Node empty = besides_emptied(node);
+  const Node& there = emptied ? empty : node;
+  for (const model::ShapeAmount& need : shape.others) {
+    const auto at = std::ranges::find(there.others, need.name, &model::OtherResource::name);
+    const int64_t free = at == there.others.end() ? 0 : at->free();
+    if (free < need.amount) out.push_back({inventory.name(need.name), need.amount - free});
+  }
+  if (!model::volumes_fit(shape, there)) out.push_back({"volumes", 1});
 }
 
 NodeLook look_at(const model::Inventory& inventory, const Node& node, const Shape& shape,
@@ -182,7 +224,8 @@ NodeLook look_at(const model::Inventory& inventory, const Node& node, const Shap
   } else if (look.barrier == NodeTest::kOutsideDomain) {
     // The level is asked for last, after what is free.
     const Resources missing = shortfall(shape.request, free_resources(node));
-    look.first_failed = lack_of_free(shape, devices, missing).value_or(NodeTest::kOutsideDomain);
+    look.first_failed =
+        lack_of_free(node, shape, devices, missing).value_or(NodeTest::kOutsideDomain);
   } else {
     look.first_failed = look.barrier;
     if (look.barrier >= NodeTest::kGpuCount) {
@@ -202,7 +245,8 @@ int64_t fit_count_emptied(const Node& node, const Shape& shape) {
     gpus[count++] = {
         .memory_bytes = gpu.memory_bytes, .model = gpu.model, .resource = gpu.resource};
   }
-  return fit_count(shape, node.allocatable, std::span(gpus.data(), count), INT32_MAX);
+  const int64_t most = besides_fit_emptied(shape, node, INT32_MAX);
+  return fit_count(shape, node.allocatable, std::span(gpus.data(), count), most);
 }
 
 }  // namespace mainspring::placement

@@ -54,6 +54,11 @@ void add_label_shortages(const model::Inventory& inventory, const model::Node& n
 void add_taint_shortages(const model::Inventory& inventory, const model::Node& node,
                          const model::Shape& shape, std::vector<model::Shortage>& out);
 
+// Appends what the node lacks of other resources and of room for volumes: now, or even `emptied`.
+void add_besides_shortages(const model::Inventory& inventory, const model::Node& node,
+                           const model::Shape& shape, bool emptied,
+                           std::vector<model::Shortage>& out);
+
 // Free amounts, whether or not the node is available; never negative.
 model::Resources free_resources(const model::Node& node);
 

@@ -19,6 +19,18 @@ int32_t tier_of(const Node& node, const NodeLook& look) {
   return 2 + static_cast<int32_t>(model::kNodeTestCount) - static_cast<int32_t>(*look.barrier);
 }
 
+NodeTest test_of(model::PodRuleKind kind) {
+  switch (kind) {
+    case model::PodRuleKind::kNear:
+      return NodeTest::kNear;
+    case model::PodRuleKind::kApart:
+      return NodeTest::kApart;
+    case model::PodRuleKind::kSpread:
+      break;
+  }
+  return NodeTest::kSpread;
+}
+
 void add_free(const Node& node, const NodeLook& look, Survey& out) {
   out.free += free_resources(node);
   out.free_devices += look.free_devices;
@@ -27,7 +39,16 @@ void add_free(const Node& node, const NodeLook& look, Survey& out) {
 
 }  // namespace
 
-Survey survey(const model::Inventory& inventory, const PodClass& pods, bool count_fits) {
+std::optional<model::RuleView::Refusal> refused_by_rules(const RulesNow& now, model::ShapeIx shape,
+                                                         uint32_t node_slot) {
+  if (!now.rules.any()) return std::nullopt;
+  const auto refusal = now.rules.refuses(shape, node_slot);
+  if (now.gang && refusal && refusal->kind != model::PodRuleKind::kApart) return std::nullopt;
+  return refusal;
+}
+
+Survey survey(const model::Inventory& inventory, const PodClass& pods, const RulesNow& now,
+              bool count_fits) {
   const Shape& shape = inventory.shape(pods.shape);
   Survey out;
   if (count_fits) {
@@ -39,7 +60,11 @@ Survey survey(const model::Inventory& inventory, const PodClass& pods, bool coun
     const Node& node = inventory.nodes()[slot];
     if (!node.listed) continue;
     ++out.nodes;
-    const NodeLook look = look_at(inventory, node, shape, pods.levels);
+    NodeLook look = look_at(inventory, node, shape, pods.levels);
+    if (!look.first_failed) {
+      const auto refusal = refused_by_rules(now, pods.shape, slot);
+      if (refusal) look.first_failed = test_of(refusal->kind);
+    }
     if (look.first_failed) {
       ++out.failed[static_cast<size_t>(*look.first_failed)];
     } else {
@@ -55,8 +80,7 @@ Survey survey(const model::Inventory& inventory, const PodClass& pods, bool coun
       }
       if (count_fits) {
         out.fit_emptied[slot] = fit_count_emptied(node, shape);
-        if (!look.first_failed)
-          out.fit_now[slot] = fit_count(shape, node.free.resources, node.gpus, INT32_MAX);
+        if (!look.first_failed) out.fit_now[slot] = fit_count(shape, node, INT32_MAX);
       }
     }
     const int32_t tier = tier_of(node, look);

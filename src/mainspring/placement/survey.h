@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "mainspring/model/rule_view.h"
 #include "mainspring/placement/gang_need.h"
 #include "mainspring/placement/node_look.h"
 
@@ -33,8 +34,18 @@ struct Survey {
   std::vector<int64_t> fit_emptied;
 };
 
+// What the rules among pods say now, of single pods. Of gangs only what no other pod of the gang
+// can change: that others are too close.
+struct RulesNow {
+  const model::RuleView& rules;
+  bool gang = false;
+};
+std::optional<model::RuleView::Refusal> refused_by_rules(const RulesNow& now, model::ShapeIx shape,
+                                                         uint32_t node_slot);
+
 // O(nodes × devices).
-Survey survey(const model::Inventory& inventory, const PodClass& pods, bool count_fits);
+Survey survey(const model::Inventory& inventory, const PodClass& pods, const RulesNow& now,
+              bool count_fits);
 
 // Whether together they have what one pod asks for, though no node may.
 bool enough_in_sum(const Survey& survey, const model::Shape& shape);

@@ -122,7 +122,37 @@ bool Checker::judge_binding(const model::PodBinding& binding, const LedgerJob& j
            "Pod " + binding.pod + " was bound to the node " + binding.node +
                ", where it does not fit.");
   }
+  judge_besides(binding, *node, shape, kept, now);
   return judge_devices(binding, *node, pod, kept, now);
+}
+
+std::vector<PlacedPod> Checker::placed_pods(bool promised) {
+  std::vector<PlacedPod> placed;
+  const auto add = [&](const LedgerPod& pod, const std::string& node) {
+    if (const LedgerNode* there = ledger_.find_node(node)) {
+      placed.push_back({&pod.shape, &there->spec, pod.phase == LedgerPhase::kStopping});
+    }
+  };
+  for (const std::string& id : ledger_.holders()) {
+    const LedgerPod& pod = *ledger_.find_pod(id);
+    add(pod, pod.node);
+  }
+  if (!promised) return placed;
+  for (const std::string& id : ledger_.promised()) {
+    for (const model::PodBinding& place : ledger_.find_job(id)->promises) {
+      add(*ledger_.find_pod(place.pod), place.node);
+    }
+  }
+  return placed;
+}
+
+void Checker::judge_besides(const model::PodBinding& binding, const LedgerNode& node,
+                            const model::PodShape& shape, bool kept, base::Instant now) {
+  if (!demands_besides(shape)) return;
+  const std::string why = why_not_beside(placed_pods(!kept), shape, node.spec);
+  if (why.empty()) return;
+  report(Rule::kDoesNotFit, now,
+         "Pod " + binding.pod + " was bound to the node " + binding.node + ", where " + why + ".");
 }
 
 bool Checker::judge_devices(const model::PodBinding& binding, LedgerNode& node,

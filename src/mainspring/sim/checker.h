@@ -10,6 +10,7 @@
 
 #include "mainspring/model/cluster_state.h"
 #include "mainspring/sim/ledger.h"
+#include "mainspring/sim/placed_pods.h"
 #include "mainspring/sim/true_world.h"
 
 // What must hold after every step of a run, looked at from outside.
@@ -78,11 +79,16 @@ class Checker {
   [[nodiscard]] int64_t steps() const { return steps_; }
 
  private:
+  // The pods that hold a place, and with `promised` those that are promised one.
+  [[nodiscard]] std::vector<PlacedPod> placed_pods(bool promised);
   void report(Rule rule, base::Instant at, std::string sentence);
   void judge_bind(const model::Bind& bind, base::Instant now);
   // `kept`: the place was promised to the pod, so what is promised to others is not in its way.
   bool judge_binding(const model::PodBinding& binding, const LedgerJob& job, LedgerPod& pod,
                      bool kept, base::Instant now);
+  // `kept` as above.
+  void judge_besides(const model::PodBinding& binding, const LedgerNode& node,
+                     const model::PodShape& shape, bool kept, base::Instant now);
   bool judge_devices(const model::PodBinding& binding, LedgerNode& node, const LedgerPod& pod,
                      bool kept, base::Instant now);
   void judge_levels(const LedgerJob& job, const std::set<std::string>& bound, base::Instant now);

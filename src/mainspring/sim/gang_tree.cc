@@ -94,9 +94,16 @@ std::string domain_of(const model::CoreConfig& config, const model::NodeSpec& no
 }
 
 bool node_admits(const model::NodeSpec& node, const model::PodShape& shape) {
-  const bool labels = std::ranges::all_of(shape.node_requirements, [&](const auto& need) {
-    return requirement_met(need, label_of(node, need.key));
-  });
+  const auto met = [&](const std::vector<model::NodeRequirement>& needs) {
+    return std::ranges::all_of(needs, [&](const model::NodeRequirement& need) {
+      const bool by_name = need.key == model::kNodeNameKey;
+      return requirement_met(need, by_name ? &node.name : label_of(node, need.key));
+    });
+  };
+  const bool labels = met(shape.node_requirements) &&
+                      std::ranges::all_of(shape.node_choices, [&](const model::NodeChoice& choice) {
+                        return std::ranges::any_of(choice.terms, met);
+                      });
   return labels && std::ranges::all_of(node.taints, [&](const model::Taint& taint) {
            return taint.effect == model::TaintEffect::kPreferNoSchedule ||
                   std::ranges::any_of(shape.tolerations, [&](const model::Toleration& toleration) {

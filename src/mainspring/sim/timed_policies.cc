@@ -160,7 +160,7 @@ model::NodeIx TimedPolicy::choose_node(const ClusterState& state, const model::S
     if (shape.whole && node.free.gpus < shape.gpu_count) continue;
     if (best.valid() && node.free.gpus >= best_left) continue;
     if (!placement::eligible(inventory, shape, node)) continue;
-    if (placement::fit_count(shape, node.free.resources, node.gpus, 1) == 0) continue;
+    if (placement::fit_count(shape, node, 1) == 0) continue;
     best = inventory.index_of(slot);
     best_left = node.free.gpus;
     if (!rules_.best_fit) break;
