@@ -49,6 +49,9 @@ model::NodeSpec read_node_form(const Section& section) {
   node.labels = section.labels("labels");
   node.taints = read_taints(section);
   node.gpus = read_gpus(section);
+  if (section.has("volumes_max")) {
+    node.attachments_max.push_back({kVolumeDriver, section.amount("volumes_max")});
+  }
   return node;
 }
 

@@ -95,8 +95,9 @@ std::vector<std::string> read_nodes(const Section& section, const Scenario& scen
 std::optional<model::ReasonCode> reason_of(const Section& section) {
   std::vector<std::string_view> words;
   const std::string text = section.text("reason");
-  for (uint8_t i = 0; i <= static_cast<uint8_t>(model::ReasonCode::kPodsMissing); ++i) {
+  for (uint8_t i = 0;; ++i) {
     const auto code = static_cast<model::ReasonCode>(i);
+    if (model::to_string(code) == "unknown") break;
     if (model::to_string(code) == text) return code;
     words.push_back(model::to_string(code));
   }

@@ -421,6 +421,7 @@ std::span<const FieldTable* const> scenario_tables() {
       &pods_table(),
       &requirement_table(),
       &toleration_table(),
+      &pod_rule_table(),
       &generated_jobs_table(),
       &mix_table(),
       &trace_table(),

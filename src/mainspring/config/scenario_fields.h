@@ -33,6 +33,7 @@ const FieldTable& group_table();
 const FieldTable& pods_table();
 const FieldTable& requirement_table();
 const FieldTable& toleration_table();
+const FieldTable& pod_rule_table();
 const FieldTable& generated_jobs_table();
 const FieldTable& mix_table();
 const FieldTable& trace_table();

@@ -36,6 +36,11 @@ constexpr Field kGpus{
 constexpr Field kNodeLabels{.name = "labels", .type = kLabels, .doc = "labels of the node"};
 constexpr Field kTaints{
     .name = "taints", .type = kMany, .doc = "taints of the node", .section = "taint"};
+constexpr Field kVolumesMax{.name = "volumes_max",
+                            .type = kCount,
+                            .doc = "different volumes that may be attached; left out: any number",
+                            .min = 0,
+                            .max = kPodsPerNodeMax};
 
 constexpr Field kCluster[] = {
     {.name = "generate",
@@ -75,6 +80,7 @@ constexpr Field kGenerated[] = {
     kGpus,
     kNodeLabels,
     kTaints,
+    kVolumesMax,
 };
 
 constexpr Field kNode[] = {
@@ -86,6 +92,7 @@ constexpr Field kNode[] = {
     kGpus,
     kNodeLabels,
     kTaints,
+    kVolumesMax,
     {.name = "schedulable", .type = kFlag, .doc = "false: cordoned", .fallback = "true"},
     {.name = "ready", .type = kFlag, .doc = "false: it does not answer", .fallback = "true"},
 };

@@ -183,6 +183,14 @@ constexpr Field kPodsFields[] = {
      .type = kMany,
      .doc = "taints that do not keep it away",
      .section = "toleration"},
+    {.name = "tags", .type = kNames, .doc = "by which the rules of pods speak of it"},
+    {.name = "rules",
+     .type = kMany,
+     .doc = "what it demands of the pods around it",
+     .section = "pod rule"},
+    {.name = "volumes",
+     .type = kNames,
+     .doc = "attached to its node; pods that share one count once"},
 };
 
 constexpr Field kRequirement[] = {
@@ -204,6 +212,39 @@ constexpr Field kToleration[] = {
      .doc = "only this effect",
      .fallback = "any",
      .words = "any NoSchedule PreferNoSchedule NoExecute"},
+};
+
+constexpr Field kPodRule[] = {
+    {.name = "kind",
+     .type = kChoice,
+     .doc = "near to one of them, apart from all of them, or spread with them",
+     .required = true,
+     .words = "near apart spread"},
+    {.name = "tag", .type = kName, .doc = "the tag of those pods", .required = true},
+    {.name = "level",
+     .type = kName,
+     .doc = "a node label whose equal values make a domain, or `node` for each by itself",
+     .fallback = "node"},
+    {.name = "max_skew",
+     .type = kCount,
+     .doc = "of `spread`: so many more than in the domain with the fewest",
+     .fallback = "1",
+     .min = 1,
+     .max = kPodsPerJobMax},
+    {.name = "min_domains",
+     .type = kCount,
+     .doc = "of `spread`: with fewer domains the fewest counts as none",
+     .fallback = "1",
+     .min = 1,
+     .max = kPodsPerJobMax},
+    {.name = "honor_requirements",
+     .type = kFlag,
+     .doc = "of `spread`: only nodes count whose labels it asks for",
+     .fallback = "true"},
+    {.name = "honor_taints",
+     .type = kFlag,
+     .doc = "of `spread`: only nodes count whose taints it tolerates",
+     .fallback = "false"},
 };
 
 constexpr Field kGenerated[] = {
@@ -325,6 +366,8 @@ MAINSPRING_TABLE(pods_table, "pods", kPodsFields, "Pods of one shape.")
 MAINSPRING_TABLE(requirement_table, "node requirement", kRequirement,
                  "A condition on a label of the node, as in a node affinity of Kubernetes.")
 MAINSPRING_TABLE(toleration_table, "toleration", kToleration, "As in Kubernetes.")
+MAINSPRING_TABLE(pod_rule_table, "pod rule", kPodRule,
+                 "As pod affinity, anti-affinity and topology spread of Kubernetes.")
 MAINSPRING_TABLE(generated_jobs_table, "generated jobs", kGenerated,
                  "Jobs drawn from the seed: each arrival is one kind of the mix.")
 MAINSPRING_TABLE(mix_table, "mix", kMix, "One kind of generated job.")

@@ -69,6 +69,41 @@ void read_conditions(const Section& pods, model::PodShape& shape) {
   }
 }
 
+std::vector<std::string> sorted_names(const Section& pods, const char* field) {
+  std::vector<std::string> names = pods.names(field);
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+void read_company(const Section& pods, model::PodShape& shape) {
+  constexpr model::PodRuleKind kKinds[] = {model::PodRuleKind::kNear, model::PodRuleKind::kApart,
+                                           model::PodRuleKind::kSpread};
+  shape.tags = sorted_names(pods, "tags");
+  for (const std::string& volume : sorted_names(pods, "volumes")) {
+    shape.attachments.push_back({kVolumeDriver, volume});
+  }
+  std::set<model::PodRule> rules;
+  for (const Section& section : pods.many("rules", pod_rule_table())) {
+    model::PodRule rule{.kind = kKinds[section.choice("kind")],
+                        .tag = section.text("tag"),
+                        .level = section.text("level")};
+    for (const char* field : {"max_skew", "min_domains", "honor_requirements", "honor_taints"}) {
+      if (rule.kind != model::PodRuleKind::kSpread && section.has(field)) {
+        section.report(field, "has a meaning for `spread` only");
+      }
+    }
+    if (rule.kind == model::PodRuleKind::kSpread) {
+      rule.max_skew = static_cast<int32_t>(section.amount("max_skew"));
+      rule.min_domains = static_cast<int32_t>(section.amount("min_domains"));
+      rule.honor_requirements = section.flag("honor_requirements");
+      rule.honor_taints = section.flag("honor_taints");
+    }
+    rules.insert(std::move(rule));
+  }
+  shape.rules.assign(rules.begin(), rules.end());
+}
+
 uint32_t read_shape(const Section& pods, model::JobSpec& spec) {
   model::PodShape shape;
   shape.request[model::Resource::kCpuMilli] = pods.amount("cpu");
@@ -77,6 +112,7 @@ uint32_t read_shape(const Section& pods, model::JobSpec& spec) {
   shape.request[model::Resource::kPods] = 1;
   shape.gpu = read_gpu_request(pods);
   read_conditions(pods, shape);
+  read_company(pods, shape);
   const auto same = std::find(spec.shapes.begin(), spec.shapes.end(), shape);
   if (same != spec.shapes.end()) return static_cast<uint32_t>(same - spec.shapes.begin());
   if (spec.shapes.size() >= kShapesPerJobMax) {

@@ -11,6 +11,9 @@
 
 namespace mainspring::config {
 
+// Scenarios know one driver of volumes.
+inline constexpr const char* kVolumeDriver = "disk";
+
 // After `config.topologies`, whose labels the trees of nodes need.
 void read_cluster(const Section& cluster, Scenario& scenario);
 

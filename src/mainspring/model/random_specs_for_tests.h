@@ -106,7 +106,21 @@ class RandomSpecs {
     }
     if (rng_.chance(1, 2)) shape.tags.push_back("red");
     if (rng_.chance(1, 4)) shape.tags.push_back("round");
+    if (rng_.chance(1, 4)) shape.rules.push_back(rule());
     return shape;
+  }
+
+  PodRule rule() {
+    static constexpr const char* kRuleLevels[] = {kNodeLevel, kClusterLevel, "rack", "zone"};
+    PodRule rule{.kind = static_cast<PodRuleKind>(rng_.below(3)),
+                 .tag = rng_.chance(1, 2) ? "red" : "round",
+                 .level = kRuleLevels[rng_.below(4)]};
+    if (rule.kind != PodRuleKind::kSpread) return rule;
+    rule.max_skew = static_cast<int32_t>(rng_.between(1, 2));
+    rule.min_domains = static_cast<int32_t>(rng_.between(1, 3));
+    rule.honor_requirements = rng_.chance(1, 2);
+    rule.honor_taints = rng_.chance(1, 2);
+    return rule;
   }
 
   std::string level() {

@@ -11,14 +11,32 @@ namespace {
 
 constexpr size_t kSentencesMax = 100;
 
-constexpr std::array<std::string_view, kRuleCount> kRuleNames = {
-    "world_over_committed", "state_over_committed", "negative_amount",    "state_differs",
-    "event_refused",        "unknown_name",         "pod_not_pending",    "node_not_usable",
-    "does_not_fit",         "wrong_device",         "level_broken",       "below_minimum",
-    "backoff_ignored",      "wrong_release",        "held_below_minimum", "start_overdue",
-    "wake_not_ahead",       "wrong_victim",         "wrong_right",        "displaced_too_often",
-    "wrong_promise",        "promise_not_kept",     "promise_overdue",    "queue_limit",
-    "queue_quota"};
+constexpr std::array<std::string_view, kRuleCount> kRuleNames = {"world_over_committed",
+                                                                 "state_over_committed",
+                                                                 "negative_amount",
+                                                                 "state_differs",
+                                                                 "event_refused",
+                                                                 "unknown_name",
+                                                                 "pod_not_pending",
+                                                                 "node_not_usable",
+                                                                 "does_not_fit",
+                                                                 "wrong_device",
+                                                                 "level_broken",
+                                                                 "below_minimum",
+                                                                 "backoff_ignored",
+                                                                 "wrong_release",
+                                                                 "held_below_minimum",
+                                                                 "start_overdue",
+                                                                 "wake_not_ahead",
+                                                                 "wrong_victim",
+                                                                 "wrong_right",
+                                                                 "displaced_too_often",
+                                                                 "wrong_promise",
+                                                                 "promise_not_kept",
+                                                                 "promise_overdue",
+                                                                 "queue_limit",
+                                                                 "pod_rules",
+                                                                 "queue_quota"};
 
 }  // namespace
 
@@ -72,6 +90,7 @@ void Checker::judge_bind(const model::Bind& bind, base::Instant now) {
                " ms, or while it is being released.");
   }
   const bool kept = judge_promise_kept(bind, *job, now);
+  judge_rules(bind.pods, !kept, now);
   std::set<std::string> bound;
   for (const model::PodBinding& binding : bind.pods) {
     LedgerPod* pod = ledger_.find_pod(binding.pod);
@@ -144,6 +163,43 @@ std::vector<PlacedPod> Checker::placed_pods(bool promised) {
     }
   }
   return placed;
+}
+
+void Checker::judge_rules(const std::vector<model::PodBinding>& pods, bool promised,
+                          base::Instant now) {
+  struct Coming {
+    const model::PodBinding* binding = nullptr;
+    PlacedPod pod;
+  };
+  std::vector<Coming> left;
+  bool ruled = false;
+  for (const model::PodBinding& binding : pods) {
+    const LedgerPod* pod = ledger_.find_pod(binding.pod);
+    const LedgerNode* node = ledger_.find_node(binding.node);
+    if (pod == nullptr || node == nullptr) continue;  // told elsewhere
+    left.push_back({&binding, {&pod->shape, &node->spec}});
+    ruled = ruled || !pod->shape.rules.empty() || !pod->shape.tags.empty();
+  }
+  if (!ruled) return;
+  std::vector<PlacedPod> placed = placed_pods(promised);
+  std::vector<const model::NodeSpec*> nodes;
+  for (const auto& [name, node] : ledger_.nodes()) {
+    if (node.listed) nodes.push_back(&node.spec);
+  }
+  const auto comes = [&](const Coming& one) {
+    if (!why_not_by_rules(placed, nodes, *one.pod.shape, *one.pod.node).empty()) return false;
+    placed.push_back(one.pod);
+    return true;
+  };
+  for (size_t before = left.size() + 1; !left.empty() && left.size() < before;) {
+    before = left.size();
+    std::erase_if(left, comes);
+  }
+  if (left.empty()) return;
+  const Coming& one = left.front();
+  report(Rule::kPodRules, now,
+         "Pod " + one.binding->pod + " was bound to the node " + one.binding->node + ", where " +
+             why_not_by_rules(placed, nodes, *one.pod.shape, *one.pod.node) + ".");
 }
 
 void Checker::judge_besides(const model::PodBinding& binding, const LedgerNode& node,

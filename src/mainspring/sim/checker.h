@@ -48,9 +48,10 @@ enum class Rule : uint8_t {
   kPromiseNotKept,     // a job with a promise was bound otherwise
   kPromiseOverdue,     // a promise was neither kept nor ended in time
   kQueueLimit,         // a queue was given more than its limit
+  kPodRules,           // a bind against a rule among pods
   kQueueQuota,         // work that cannot be displaced was given more than the quota of its queue
 };
-inline constexpr size_t kRuleCount = 25;
+inline constexpr size_t kRuleCount = 26;
 std::string_view to_string(Rule rule);
 
 struct Violation {
@@ -86,6 +87,8 @@ class Checker {
   // `kept`: the place was promised to the pod, so what is promised to others is not in its way.
   bool judge_binding(const model::PodBinding& binding, const LedgerJob& job, LedgerPod& pod,
                      bool kept, base::Instant now);
+  // The pods of one decision, in some order in which each obeys the rules.
+  void judge_rules(const std::vector<model::PodBinding>& pods, bool promised, base::Instant now);
   // `kept` as above.
   void judge_besides(const model::PodBinding& binding, const LedgerNode& node,
                      const model::PodShape& shape, bool kept, base::Instant now);

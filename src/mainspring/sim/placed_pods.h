@@ -23,7 +23,13 @@ struct PlacedPod {
 [[nodiscard]] std::string why_not_beside(std::span<const PlacedPod> placed,
                                          const model::PodShape& shape, const model::NodeSpec& node);
 
-// Whether it demands anything of that kind.
+// The same of the rules among pods. `nodes` are all that there are. O(nodes × pods × lists).
+[[nodiscard]] std::string why_not_by_rules(std::span<const PlacedPod> placed,
+                                           std::span<const model::NodeSpec* const> nodes,
+                                           const model::PodShape& shape,
+                                           const model::NodeSpec& node);
+
+// Whether it demands anything of the first kind.
 [[nodiscard]] bool demands_besides(const model::PodShape& shape);
 
 }  // namespace mainspring::sim
