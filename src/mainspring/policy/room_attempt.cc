@@ -61,8 +61,7 @@ bool RoomAttempt::find(std::span<const uint32_t> units, uint32_t strict_units_ma
   if (!shortest_prefix(units)) return false;
   join_whole_jobs();
   put_back_spared();
-  try_without_each(strict_units_max);
-  return !taken_.empty();
+  return try_without_each(strict_units_max) && !taken_.empty();
 }
 
 void RoomAttempt::take(uint32_t number) {
@@ -225,8 +224,9 @@ bool RoomAttempt::needed_in_sum(const Taken& taken) const {
 }
 
 // The claimant could lie elsewhere if a unit stayed: each is tried, the dearest first. What cannot
-// go without one unit cannot go without it either when fewer are gone, so one pass is enough.
-void RoomAttempt::try_without_each(uint32_t strict_units_max) {
+// go without one unit cannot go without it either when fewer are gone, so one pass is enough. False
+// where nothing is found in the end.
+bool RoomAttempt::try_without_each(uint32_t strict_units_max) {
   std::vector<uint32_t> kept;
   kept.reserve(taken_.size());
   for (const Taken& taken : taken_) kept.push_back(taken.unit);
@@ -244,12 +244,14 @@ void RoomAttempt::try_without_each(uint32_t strict_units_max) {
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
       if (again(fewer)) {
         kept = std::move(fewer);
-      } else {
-        const bool restored = again(kept);
-        MAINSPRING_CHECK(restored, "a placement was not found a second time");
+      } else if (!again(kept)) {
+        // Where rules among pods play a part, who stays decides which place is the best, and the
+        // next job may not fit beside it.
+        return false;
       }
     }
   }
+  return true;
 }
 
 int64_t RoomAttempt::lost_gpu_ms() const {

@@ -49,7 +49,7 @@ class RoomAttempt {
   void join_whole_jobs();
   void put_back_spared();
   bool put_back(const Taken& taken);
-  void try_without_each(uint32_t strict_units_max);
+  [[nodiscard]] bool try_without_each(uint32_t strict_units_max);
   bool needed_in_sum(const Taken& taken) const;
   bool holds() const;
 

@@ -90,7 +90,7 @@ void Checker::judge_bind(const model::Bind& bind, base::Instant now) {
                " ms, or while it is being released.");
   }
   const bool kept = judge_promise_kept(bind, *job, now);
-  judge_rules(bind.pods, !kept, now);
+  judge_rules(bind.pods, now);
   std::set<std::string> bound;
   for (const model::PodBinding& binding : bind.pods) {
     LedgerPod* pod = ledger_.find_pod(binding.pod);
@@ -147,26 +147,26 @@ bool Checker::judge_binding(const model::PodBinding& binding, const LedgerJob& j
 
 std::vector<PlacedPod> Checker::placed_pods(bool promised) {
   std::vector<PlacedPod> placed;
-  const auto add = [&](const LedgerPod& pod, const std::string& node) {
+  const auto add = [&](const LedgerPod& pod, const std::string& node, bool stopping) {
     if (const LedgerNode* there = ledger_.find_node(node)) {
-      placed.push_back({&pod.shape, &there->spec, pod.phase == LedgerPhase::kStopping});
+      placed.push_back({&pod.shape, &there->spec, stopping});
     }
   };
   for (const std::string& id : ledger_.holders()) {
     const LedgerPod& pod = *ledger_.find_pod(id);
-    add(pod, pod.node);
+    add(pod, pod.node, pod.phase == LedgerPhase::kStopping);
   }
   if (!promised) return placed;
   for (const std::string& id : ledger_.promised()) {
     for (const model::PodBinding& place : ledger_.find_job(id)->promises) {
-      add(*ledger_.find_pod(place.pod), place.node);
+      // Also of a pod that moves, and stops where it is.
+      add(*ledger_.find_pod(place.pod), place.node, false);
     }
   }
   return placed;
 }
 
-void Checker::judge_rules(const std::vector<model::PodBinding>& pods, bool promised,
-                          base::Instant now) {
+void Checker::judge_rules(const std::vector<model::PodBinding>& pods, base::Instant now) {
   struct Coming {
     const model::PodBinding* binding = nullptr;
     PlacedPod pod;
@@ -181,7 +181,7 @@ void Checker::judge_rules(const std::vector<model::PodBinding>& pods, bool promi
     ruled = ruled || !pod->shape.rules.empty() || !pod->shape.tags.empty();
   }
   if (!ruled) return;
-  std::vector<PlacedPod> placed = placed_pods(promised);
+  std::vector<PlacedPod> placed = placed_pods(true);  // its own are dropped by now
   std::vector<const model::NodeSpec*> nodes;
   for (const auto& [name, node] : ledger_.nodes()) {
     if (node.listed) nodes.push_back(&node.spec);

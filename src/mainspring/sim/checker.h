@@ -88,7 +88,7 @@ class Checker {
   bool judge_binding(const model::PodBinding& binding, const LedgerJob& job, LedgerPod& pod,
                      bool kept, base::Instant now);
   // The pods of one decision, in some order in which each obeys the rules.
-  void judge_rules(const std::vector<model::PodBinding>& pods, bool promised, base::Instant now);
+  void judge_rules(const std::vector<model::PodBinding>& pods, base::Instant now);
   // `kept` as above.
   void judge_besides(const model::PodBinding& binding, const LedgerNode& node,
                      const model::PodShape& shape, bool kept, base::Instant now);

@@ -193,6 +193,37 @@ TEST(Simulator, WhatHoldsOnAQuietDayHoldsWhenEverythingGoesWrong) {
   EXPECT_GT(releases, 0);
 }
 
+TEST(Simulator, RulesAmongPodsHoldWhateverHappens) {
+  int64_t displaced = 0;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    SimulationInputs inputs = random_inputs(seed, 200);
+    if (seed % 2 == 0) inputs.chances = everything_goes_wrong();
+    base::Rng rng(seed);
+    for (config::ScenarioJob& job : inputs.jobs) {
+      model::PodShape& shape = job.spec.shapes[0];
+      job.spec.priority = static_cast<int32_t>(rng.below(3)) * 100;
+      if (rng.chance(1, 4)) continue;
+      shape.tags = {rng.chance(1, 2) ? "blue" : "red"};
+      const uint64_t kind = rng.below(8);
+      const char* level = rng.chance(1, 2) ? "rack" : "node";
+      if (kind < 3) shape.rules = {{model::PodRuleKind::kApart, "blue", level}};
+      if (kind == 3) shape.rules = {{model::PodRuleKind::kNear, shape.tags[0], "rack"}};
+      if (kind > 5) shape.rules = {{model::PodRuleKind::kSpread, shape.tags[0], level}};
+    }
+    const auto first = made(inputs, {.sweep_every = 16});
+    first->run();
+    EXPECT_EQ(first->checker().violation_count(), 0) << "seed " << seed << "\n"
+                                                     << violations_of(first->checker());
+    EXPECT_GT(first->statistics().jobs_finished, 100);
+    displaced += first->statistics().counters.displacements;
+    first->state().check();
+    const auto second = made(inputs, {.check = false});
+    second->run();
+    EXPECT_EQ(second->run_hash(), first->run_hash()) << "seed " << seed;
+  }
+  EXPECT_GT(displaced, 20);
+}
+
 class RecordedRun : public testing::Test {
  public:
   ~RecordedRun() override { std::remove(path_.c_str()); }
