@@ -10,6 +10,7 @@
 
 #include "mainspring/engine/explain.h"
 #include "mainspring/kube/decode.h"
+#include "mainspring/model/snapshot.h"
 
 namespace mainspring::kube {
 namespace {
@@ -23,6 +24,7 @@ constexpr base::Duration kArrivalPatience = base::seconds(1);
 constexpr base::Duration kWaitMax = base::seconds(5);
 // What a plan wants looked at again is not looked at more often, whatever it wants.
 constexpr base::Duration kLookAgainMin = base::milliseconds(10);
+constexpr size_t kNamesSlack = 20'000;
 constexpr int kMinorMin = 34;
 constexpr int kMinorMax = 37;
 
@@ -305,13 +307,14 @@ void Scheduler::cycle(Instant now) {
     witness_.say("info", "knows " + std::to_string(book_.pod_count()) + " pods and begins");
   }
   ready_ = true;
+  forget_unused_names();
   changed_at_ = Instant::never();
   if (!leads(now)) {
     next_cycle_ = Instant::never();
     return;
   }
   const auto begun = std::chrono::steady_clock::now();
-  const model::Plan plan = engine_.run_cycle(state_, now);
+  const model::Plan plan = engine_->run_cycle(state_, now);
   metrics_.cycle_duration.at().observe(microseconds_since(begun));
   next_cycle_ = std::max(plan.next_wake, now + kLookAgainMin);
   witness_.decided(now, plan);
@@ -323,6 +326,21 @@ void Scheduler::cycle(Instant now) {
     if (!job.valid()) continue;
     executor_->explain(told.job, "Unschedulable", engine::sentence(told.verdict, state_, job));
   }
+}
+
+// Tenants make up names as they like: what is known is kept within twice what is in use.
+void Scheduler::forget_unused_names() {
+  if (names_max_ == 0) names_max_ = 2 * state_.names_known() + kNamesSlack;
+  const size_t known = state_.names_known();
+  if (known <= names_max_) return;
+  for (model::DemandRestored& end : model::end_of_unused_demand(state_))
+    (void)apply(std::move(end));
+  state_ = model::without_unused_names(state_);
+  engine_ = std::make_unique<engine::Engine>();
+  names_max_ = 2 * state_.names_known() + kNamesSlack;
+  witness_.say("info", "of " + std::to_string(known) + " names and shapes " +
+                           std::to_string(state_.names_known()) +
+                           " are in use; the others are forgotten");
 }
 
 void Scheduler::tell_notices() {

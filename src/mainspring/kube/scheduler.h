@@ -77,6 +77,7 @@ class Scheduler {
   void round();
   void wait();
   void cycle(base::Instant now);
+  void forget_unused_names();
   void flush(base::Instant now);
   void settle_outcomes();
   base::Status apply(model::EventBody body);
@@ -99,7 +100,7 @@ class Scheduler {
   bool shadow_ = false;
 
   model::ClusterState state_;
-  engine::Engine engine_;
+  std::unique_ptr<engine::Engine> engine_ = std::make_unique<engine::Engine>();
   JobBook book_;
   EventRecorder recorder_;
   std::unique_ptr<LeaseElection> election_;
@@ -107,6 +108,7 @@ class Scheduler {
   std::unique_ptr<Sinks> sinks_;
 
   uint64_t sequence_ = 0;
+  size_t names_max_ = 0;  // with more, those that are unused are forgotten
   bool began_ = false;
   bool led_ = false;
   base::Instant changed_at_ = base::Instant::never();  // first since the last cycle

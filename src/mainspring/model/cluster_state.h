@@ -64,6 +64,10 @@ class ClusterState {
   [[nodiscard]] const ChangeLog& job_changes() const { return job_changes_; }
   // Grows whenever anything changes that bears on who may displace whom.
   [[nodiscard]] uint64_t claims() const { return claims_; }
+  // How many names, shapes and signatures have a number, whether or not anything uses them still.
+  [[nodiscard]] size_t names_known() const {
+    return inventory_.names().size() + inventory_.shapes().size() + signatures_.size();
+  }
   // Pods ever submitted, and how many of them prices were made from.
   [[nodiscard]] int64_t arrivals() const { return arrivals_; }
   [[nodiscard]] int64_t arrivals_priced() const { return arrivals_priced_; }

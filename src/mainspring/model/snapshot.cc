@@ -8,6 +8,14 @@
 namespace mainspring::model {
 namespace {
 
+std::vector<bool> shapes_of_pods(const ClusterState& state) {
+  std::vector<bool> used(state.inventory().shapes().size());
+  for (const Pod& pod : state.pods()) {
+    if (pod.alive) used[pod.shape.slot] = true;
+  }
+  return used;
+}
+
 // Written in this order, because each part needs what stands before it:
 //   configuration, with every GPU resource name ever known, in order of their numbers; GPU models
 //   likewise
@@ -31,7 +39,7 @@ class SnapshotWriter {
     add(ConfigChanged{std::move(wide)});
     const auto models = inventory_.gpu_models();
     add(GpuModelsRestored{{models.begin(), models.end()}});
-    for (const Shape& shape : inventory_.shapes()) add(DemandRestored{shape.spec, 0, 0});
+    each_shape([this](const Shape& shape) { add(DemandRestored{shape.spec, 0, 0}); });
     for (const Queue& queue : state_.queues().rows()) {
       if (queue.declared) add(QueueChanged{queue.spec});
     }
@@ -51,9 +59,9 @@ class SnapshotWriter {
     }
     for (const uint32_t slot : inventory_.nodes_by_rank()) add_losses(inventory_.nodes()[slot]);
     if (narrower) add(ConfigChanged{state_.config()});
-    for (const Shape& shape : inventory_.shapes()) {
+    each_shape([this](const Shape& shape) {
       add(DemandRestored{shape.spec, shape.arrivals, shape.arrivals_priced});
-    }
+    });
     for (const Job& job : state_.jobs()) {
       if (job.alive) add_history(job);
     }
@@ -64,6 +72,16 @@ class SnapshotWriter {
   }
 
  private:
+  // Those that a pod has, or had.
+  template <class Visit>
+  void each_shape(const Visit& visit) const {
+    const std::vector<bool> used = shapes_of_pods(state_);
+    for (size_t slot = 0; slot < used.size(); ++slot) {
+      const Shape& shape = inventory_.shapes()[slot];
+      if (used[slot] || shape.arrivals > 0) visit(shape);
+    }
+  }
+
   void add(EventBody body) {
     events_.push_back({state_.sequence(), state_.now(), std::move(body)});
   }
@@ -250,6 +268,26 @@ class SnapshotWriter {
 
 std::vector<Event> take_snapshot(const ClusterState& state) {
   return SnapshotWriter(state).write();
+}
+
+std::vector<DemandRestored> end_of_unused_demand(const ClusterState& state) {
+  const auto shapes = state.inventory().shapes();
+  const std::vector<bool> used = shapes_of_pods(state);
+  std::vector<DemandRestored> ends;
+  for (size_t slot = 0; slot < shapes.size(); ++slot) {
+    if (!used[slot] && shapes[slot].arrivals > 0) ends.push_back({.shape = shapes[slot].spec});
+  }
+  return ends;
+}
+
+ClusterState without_unused_names(const ClusterState& state) {
+  ClusterState again;
+  for (const Event& event : take_snapshot(state)) {
+    const auto done = again.apply(event);
+    MAINSPRING_CHECK(done.has_value(), "a state refuses its own snapshot");
+  }
+  MAINSPRING_CHECK(again.hash() == state.hash(), "a state differs from its snapshot");
+  return again;
 }
 
 }  // namespace mainspring::model

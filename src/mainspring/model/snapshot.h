@@ -16,4 +16,13 @@ namespace mainspring::model {
 
 [[nodiscard]] std::vector<Event> take_snapshot(const ClusterState& state);
 
+// An equal state without the names, shapes and signatures that nothing uses any more. They are
+// numbered for good, so that tables can be indexed by them; whoever makes up new ones without end
+// would otherwise make the tables grow without end. What was derived from the old state (an Engine)
+// is void. No Trial may be open. O(everything).
+[[nodiscard]] ClusterState without_unused_names(const ClusterState& state);
+// How often a shape was asked for is a fact of the state (prices are made of it), so that the shape
+// is in use. These events, applied before, let go of those that no pod has. O(pods + shapes).
+[[nodiscard]] std::vector<DemandRestored> end_of_unused_demand(const ClusterState& state);
+
 }  // namespace mainspring::model

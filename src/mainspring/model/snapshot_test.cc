@@ -120,5 +120,31 @@ TEST(Snapshot, KeepsWhatLeftButIsHeld) {
   EXPECT_FALSE(again->find_pod("b").valid());
 }
 
+// A tenant who submits and deletes jobs, no two alike.
+TEST(Snapshot, ForgetsTheNamesThatNothingUses) {
+  ClusterState state;
+  ASSERT_TRUE(state.apply({1, {}, NodeChanged{node_with_gpus(3)}}).has_value());
+  ASSERT_TRUE(state.apply({2, {}, JobChanged{job_of({"kept"})}}).has_value());
+  const size_t before = state.names_known();
+  for (int64_t number = 0; number < 500; ++number) {
+    JobSpec job = job_of({"p"});
+    job.id = "passing";
+    job.shapes[0].request[Resource::kCpuMilli] = number;
+    job.shapes[0].node_requirements.push_back(
+        {.key = "wish-" + std::to_string(number), .op = SelectorOp::kExists});
+    ASSERT_TRUE(state.apply({3, {}, JobChanged{job}}).has_value());
+    ASSERT_TRUE(state.apply({4, {}, JobGone{job.id}}).has_value());
+  }
+  EXPECT_GE(state.names_known(), before + 1500);
+  const auto ends = end_of_unused_demand(state);
+  EXPECT_EQ(ends.size(), 500U);
+  for (const DemandRestored& end : ends) ASSERT_TRUE(state.apply({5, {}, end}).has_value());
+  EXPECT_EQ(state.arrivals(), 1);
+  const ClusterState again = without_unused_names(state);
+  EXPECT_LE(again.names_known(), before);
+  EXPECT_EQ(again.hash(), state.hash());
+  EXPECT_TRUE(again.find_pod("kept").valid());
+}
+
 }  // namespace
 }  // namespace mainspring::model
